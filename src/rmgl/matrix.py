@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
+"""Labels, or the places of rows, nodes or entities."""
+Mask: TypeAlias = NDArray[np.bool_]
 if TYPE_CHECKING:
-    Matrix: TypeAlias = NDArray[np.float64] | sparse.csr_array
+    Matrix: TypeAlias = Floats | sparse.csr_array
     """A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
 else:
     Matrix: TypeAlias = Any  # records from files have checks of their own
@@ -23,12 +27,12 @@ def is_sparse(X: Any) -> TypeGuard[sparse.csr_array]:
     return bool(sparse.issparse(X))
 
 
-def as_dense(X: Matrix) -> NDArray[np.float64]:
+def as_dense(X: Matrix) -> Floats:
     """A matrix as a dense array; itself if it is one."""
     return X.toarray() if is_sparse(X) else X
 
 
-def padded(observed: Matrix, rows: NDArray[np.intp], n_rows: int) -> Matrix:
+def padded(observed: Matrix, rows: Indices, n_rows: int) -> Matrix:
     """Put the observed rows of a view at their places among all rows; missing rows are zero."""
     if is_sparse(observed):
         placement = sparse.csr_array(
@@ -50,7 +54,7 @@ def total_variance(X: Matrix) -> float:
     return float(np.nanvar(X, axis=0).sum()) if np.isnan(total) else total
 
 
-def squared_lengths(rows: Matrix) -> NDArray[np.float64]:
+def squared_lengths(rows: Matrix) -> Floats:
     """|x|^2 of every row x, dense or sparse."""
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
@@ -63,7 +67,7 @@ def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
     return np.hstack(matrices)
 
 
-def square_in_order(X: Matrix, order: NDArray[np.intp]) -> Matrix:
+def square_in_order(X: Matrix, order: Indices) -> Matrix:
     """A square matrix in another order of rows and columns; entries of a sparse one stay sorted."""
     square = X[order][:, order]
     if is_sparse(square):
@@ -76,7 +80,7 @@ def listed_distances(
     left: NDArray[np.integer],
     right: NDArray[np.integer],
     check: Callable[[], None] = lambda: None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """The squared distances of rows left[0] and right[0], left[1] and right[1], ..., computed from
     differences.
 
@@ -96,7 +100,7 @@ def listed_distances(
     return distances
 
 
-def chance_deviation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+def chance_deviation(a: Floats, b: Floats) -> float:
     """The standard deviation of sum_ij a_ij b_p(i)p(j) over all permutations p, divided by its
     mean.
 

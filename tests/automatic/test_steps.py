@@ -18,7 +18,7 @@ from rmgl.views.views import Views
 
 def task_of(views, policy=None):
     """A task for single steps."""
-    unused = dict.fromkeys(("n_neighbors", "search", "team", "random_state", "run"))
+    unused = dict.fromkeys(("n_neighbors", "wanted", "stores", "team", "random_state", "run"))
     return Task(spaces=Spaces(views, None), policy=policy or Policy(), **unused)
 
 

@@ -1,8 +1,11 @@
 """What the page holds, without a browser: numbers, words and escaped names."""
 
+import base64
 import html
+import json
 import re
 import sys
+import zlib
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,7 +17,14 @@ from scipy import sparse
 from rmgl import RMGL
 from rmgl.page import shown as shown_module
 from rmgl.page.associations import associations_section, round_times, verdict_on
-from rmgl.page.columns import N_BINS, as_bytes, check_columns, check_ids, histogram, unpacked
+from rmgl.page.columns import (
+    KINDS_OF_COLORS,
+    N_BINS,
+    as_bytes,
+    check_columns,
+    check_ids,
+    histogram,
+)
 from rmgl.page.content import GATHERED
 from rmgl.page.elements import bar, element, shortened
 from rmgl.page.page import Given, content_of, page_of, write_page
@@ -41,6 +51,19 @@ from tests.page.conftest import HOSTILE, LONG
 
 def said(sentence):
     return Finding("sentence", "warning", words={"sentence": sentence})
+
+
+def unpacked(text):
+    """Undo `packed`, as the page does."""
+    block = zlib.decompress(base64.b64decode(text))
+    length = int.from_bytes(block[:8], "little")
+    facts = json.loads(block[8 : 8 + length])
+    dtypes = {kind: np.dtype(name).newbyteorder("<") for name, kind in KINDS_OF_COLORS.items()}
+    arrays = {
+        name: np.frombuffer(block, dtype=dtypes[kind], count=size, offset=8 + length + at)
+        for name, (kind, at, size) in facts.pop("arrays").items()
+    }
+    return facts, arrays
 
 
 def data_of(text):

@@ -20,12 +20,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.weighing import normalized
 from rmgl.edges import Vector
-from rmgl.matrix import mean_square
+from rmgl.matrix import Floats, mean_square
 
 FEWEST_NODES = 4
 """Nodes below which nothing is known of chance."""
@@ -41,7 +40,7 @@ class Agreed:
     """The share of the agreement that is not chance, 0 to 1."""
 
 
-def agreement(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> Agreed:
+def agreement(rows: Floats, adjacency: sparse.csr_array) -> Agreed:
     """Compare the edges of a graph with rows; nodes without edges have no part in it.
 
     Examples
@@ -70,7 +69,7 @@ def agreement(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> Agreed:
     return Agreed(rough, 1 - 1 / z**2 if z > 1 else 0.0)
 
 
-def chance_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
+def chance_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
     """The standard deviation of the roughness over all orders of the rows, as a share of its mean.
 
     It is that of `rmgl.automatic.weighing.roughness_deviation`, without a table of all pairs.

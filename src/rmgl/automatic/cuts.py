@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 from rmgl.embedding.resampling import cut, four_fifths, parts_of
+from rmgl.matrix import Floats, Indices
 from rmgl.running.checkpoint import Checkpoint
 
 DRAW_TOL = 1e-4
@@ -19,7 +19,6 @@ DRAW_TOL = 1e-4
 MANY_NODES = 10_000
 """Nodes beyond which stability is measured on half as many draws."""
 
-Vector = NDArray[np.float64]
 Going = Callable[[float], bool]
 """going(part): told which part of the work is done, says whether there is time to go on."""
 
@@ -29,7 +28,7 @@ def always(part: float) -> bool:
     return True
 
 
-def is_peak(values: Vector, at: int) -> bool:
+def is_peak(values: Floats, at: int) -> bool:
     """Whether a value is at least as large as those beside it."""
     return bool(values[at] >= values[max(0, at - 1) : at + 2].max())
 
@@ -41,12 +40,12 @@ class Cuts:
     graph: sparse.csr_array
     random_state: np.random.RandomState
     checkpoint: Checkpoint | None = None
-    parts: dict[int, NDArray[np.intp]] = field(default_factory=dict)
+    parts: dict[int, Indices] = field(default_factory=dict)
     modularity: dict[int, float] = field(default_factory=dict)
     silhouette: dict[int, float] = field(default_factory=dict)
     stability: dict[int, float] = field(default_factory=dict)
-    vectors: Vector = field(default_factory=lambda: np.empty((0, 0)))
-    values: Vector = field(default_factory=lambda: np.empty(0))
+    vectors: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    values: Floats = field(default_factory=lambda: np.empty(0))
     """Eigenvectors and eigenvalues of the normalized Laplacian."""
 
     def find_vectors(self, count: int) -> None:
@@ -87,7 +86,7 @@ class Cuts:
         if found:
             self.stability.update(zip(numbers, np.mean(found, axis=0).tolist(), strict=True))
 
-    def find_again(self, numbers: Sequence[int], nodes: NDArray[np.intp]) -> Vector:
+    def find_again(self, numbers: Sequence[int], nodes: Indices) -> Floats:
         """The adjusted Rand index of cuts with those of the graph of some of the nodes."""
         again = parts_of(
             self.graph,
@@ -112,7 +111,7 @@ class Cuts:
         return float((after - self.values[number - 1]) / max(after, np.finfo(float).tiny))
 
 
-def modularity(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
+def modularity(graph: sparse.csr_array, labels: Indices) -> float:
     """Weight inside clusters beyond what their degrees would give by chance, as a share of all
     weight.
     """
@@ -120,7 +119,7 @@ def modularity(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
     return share_inside(graph, labels) - float(shares @ shares)
 
 
-def share_inside(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
+def share_inside(graph: sparse.csr_array, labels: Indices) -> float:
     """The share of all edge weight that lies inside clusters."""
     entries = graph.tocoo()
     return float(
@@ -128,7 +127,7 @@ def share_inside(graph: sparse.csr_array, labels: NDArray[np.intp]) -> float:
     )
 
 
-def silhouette(rows: Vector, labels: NDArray[np.intp]) -> float:
+def silhouette(rows: Floats, labels: Indices) -> float:
     """The mean of (b - a) / max(a, b) over all rows, with a the distance of a row from the center
     of its own cluster and b that from the nearest other center (simplified silhouette).
 

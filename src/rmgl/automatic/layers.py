@@ -9,14 +9,13 @@ layer links every entity to its nearest others, however far away they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.consensus import consensus_name, free_name, incomplete_space
@@ -27,12 +26,13 @@ from rmgl.edges.local_scaling import STAND_IN, NearBlock, nearest_of_all
 from rmgl.edges.space import Space
 from rmgl.layer import Layer, Origin, given_layer, solve_certified
 from rmgl.layer.network import default_alpha, network_candidates
-from rmgl.layer.result import given_candidates
+from rmgl.layer.result import Role, given_candidates
 from rmgl.layer.wanted_edges import solve_for_edges
+from rmgl.matrix import Floats, Indices
 from rmgl.model.known import with_known
 from rmgl.model.problems import Stores, asked_candidates
 from rmgl.model.run import Run
-from rmgl.running.threads import Check, Team
+from rmgl.running.threads import Check, Team, no_check
 from rmgl.views.canonical import alike_among
 from rmgl.views.views import Views
 
@@ -42,10 +42,6 @@ PLAIN_NEIGHBORS = 9
 NETWORK_TOL = 1e-6
 """KKT residual of the layer of a network that is learned again."""
 
-Search = Callable[..., Candidates]
-"""search(name, space, check, entities=None) -> the candidate pairs of a view, or of some of the
-entities in it, with their costs."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -53,20 +49,22 @@ class Task:
 
     spaces: Spaces
     policy: Policy
-    n_neighbors: float
+    n_neighbors: int
     """Edges of a node that layers are to have on average."""
-    search: Search
+    wanted: Mapping[str, Any]
+    """The candidate pairs that layers are searched among, by their names (`wanted_pairs`)."""
+    stores: Stores
     team: Team
     random_state: np.random.RandomState
     run: Run
     solver: str = "newton"
     min_cluster_size: float | None = None
     """Size below which a cluster that is not an island is a fragment (None: the policy's share)."""
-    known: NDArray[np.intp] | None = None
+    known: Indices | None = None
     """Labels of entities, -1 where they are not known (None: none is)."""
     tied: bool = True
     """Whether known labels change the costs of the layers."""
-    alike: NDArray[np.intp] | None = None
+    alike: Indices | None = None
     """Numbers of the entities, the same for copies (None: nothing is known)."""
 
     @property
@@ -107,87 +105,58 @@ class Task:
         """
         return self.policy.neighbor_share * (1 + self.network_share)
 
-    def of_entities(self, entities: NDArray[np.intp]) -> Task:
+    def origin_of_all(self, role: Role, name: str) -> Origin:
+        """The origin of a layer of all views side by side."""
+        members, factors = self.spaces.members, self.spaces.factors
+        return Origin(name, role, None, members, factors, network_share=self.network_share)
+
+    def find(self, name: str, space: Space, check: Check) -> Candidates:
+        """The candidate pairs of a layer that is learned in this space, with their costs."""
+        return find_candidates(
+            name,
+            space,
+            None,
+            self.wanted[name],
+            shared=self.stores.of(space.n_rows),
+            check=check,
+            local=self.policy.local_scaling,
+            floor_share=self.policy.floor_share,
+            n_neighbors=self.n_neighbors,
+            executor=self.team,
+            checkpoint=self.run.checkpoint,
+        )
+
+    def of_entities(self, entities: Indices) -> Task:
         """The task for some of the entities."""
+
+        def among(name: str, pairs: Any) -> Any:
+            if isinstance(pairs, str | int):
+                return pairs
+            rows = self.views[name].entities  # of a given graph
+            places = entities if rows is None else np.searchsorted(rows, entities)
+            return pairs[places][:, places]
+
         return replace(
             self,
             spaces=self.spaces.of_entities(entities),
-            search=partial(self.search, entities=entities),
+            wanted={name: among(name, pairs) for name, pairs in self.wanted.items()},
             known=None if self.known is None else self.known[entities],
             alike=alike_among(self.alike, entities),
         )
 
 
-def task_of(
-    views: Views,
-    *,
-    policy: Policy,
-    candidates: Any,
-    n_neighbors: int,
-    min_cluster_size: float | None = None,
-    solver: str,
-    team: Team,
-    random_state: np.random.RandomState,
-    run: Run,
-    known: NDArray[np.intp] | None = None,
-    tied: bool = True,
-    alike: NDArray[np.intp] | None = None,
-    spaces: Spaces | None = None,
-) -> Task:
-    """The task of choosing all parameters for given views.
-
-    `known` are labels, -1 where they are not known: they change the costs of the layers if `tied`,
-    and the least number of clusters in any case. `alike` numbers entities so that copies have the
-    same number. `spaces` are those of views on workers.
-    """
-    asked = asked_candidates(candidates, views)
-    everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
+def wanted_pairs(views: Views, candidates: Any, n_neighbors: int) -> dict[str, Any]:
+    """What the parameter `candidates` means for every layer that is learned, by its name."""
     wanted = {
-        view.name: resolve(view.own(), None, asked[m], n_neighbors)
-        for m, view in enumerate(views)
+        view.name: resolve(view.own(), None, asked, n_neighbors)
+        for view, asked in zip(views, asked_candidates(candidates, views), strict=True)
         if view.graph is None
     }
     if len(views.names) > 1:
+        everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
         name = consensus_name(views.names)
         wanted[name] = resolve(views.matrices[0], None, everywhere, n_neighbors)
-    stores = Stores(views.n_rows, list(wanted.values()), team, copies=2)
-
-    def search(
-        name: str, space: Space, check: Check, entities: NDArray[np.intp] | None = None
-    ) -> Candidates:
-        pairs = wanted[name]
-        if entities is not None and not isinstance(pairs, str | int):  # a given graph
-            rows = views[name].entities
-            places = entities if rows is None else np.searchsorted(rows, entities)
-            pairs = pairs[places][:, places]
-        return find_candidates(
-            name,
-            space,
-            None,
-            pairs,
-            shared=stores.of(space.n_rows),
-            check=check,
-            local=policy.local_scaling,
-            floor_share=policy.floor_share,
-            n_neighbors=n_neighbors,
-            executor=team,
-            checkpoint=run.checkpoint,
-        )
-
-    return Task(
-        Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces,
-        policy,
-        n_neighbors,
-        search,
-        team,
-        random_state,
-        run,
-        solver,
-        min_cluster_size,
-        known,
-        tied,
-        alike,
-    )
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -201,9 +170,9 @@ class Learned:
         """This layer, without the candidate pairs that later costs are unlikely to need."""
         return replace(self, candidates=self.candidates.tightened(self.layer.potentials))
 
-    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own(self, rows: Floats) -> Floats:
         """The rows of the entities that the layer was learned on."""
-        return rows if self.layer.nodes is None else rows[self.layer.nodes]
+        return self.layer.origin.own(rows)
 
 
 def learn_all(task: Task) -> list[Learned]:
@@ -253,26 +222,17 @@ def learn_network(task: Task, origin: Origin, check: Check) -> Learned:
     return Learned(*solved)
 
 
-def learn_consensus(task: Task, check: Check = lambda: None) -> Learned:
+def learn_consensus(task: Task, check: Check = no_check) -> Learned:
     """The layer of all views side by side, each divided by its spread."""
-    origin = Origin(
-        consensus_name(task.views.names),
-        "consensus",
-        views=task.spaces.members,
-        factors=task.spaces.factors,
-        network_share=task.network_share,
-    )
+    origin = task.origin_of_all("consensus", consensus_name(task.views.names))
     return learn(task, origin, task.consensus_space, check)
 
 
 def learn(task: Task, origin: Origin, space: Space, check: Check) -> Learned:
     """The layer of a space in which a node has as many edges as are wanted, on average."""
-    candidates = task.search(origin.name, space, check)
-    if task.tied:
-        known = task.known
-        if known is not None and origin.nodes is not None:
-            known = known[origin.nodes]
-        candidates = with_known(candidates, space, known, check)
+    candidates = task.find(origin.name, space, check)
+    if task.known is not None and task.tied:
+        candidates = with_known(candidates, space, origin.own(task.known), check)
     solved = solve_for_edges(origin, candidates, task.n_neighbors, solver=task.solver, check=check)
     learned = Learned(*solved)
     # the nearest neighbors of the last layer are asked for before it is tightened
@@ -301,14 +261,8 @@ def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
     if lists is None:
         space = space.searched_by(task.team).kept_by(task.run.checkpoint)
         lists = nearest_of_all(space, PLAIN_NEIGHBORS, different=True)
-    origin = Origin(
-        free_name(NEIGHBORS, [*task.views.names, consensus_name(task.views.names)]),
-        "neighbors",
-        views=task.spaces.members,
-        factors=task.spaces.factors,
-        network_share=task.network_share,
-    )
-    return neighbor_layer(origin, lists)
+    taken = [*task.views.names, consensus_name(task.views.names)]
+    return neighbor_layer(task.origin_of_all("neighbors", free_name(NEIGHBORS, taken)), lists)
 
 
 def neighbor_layer(origin: Origin, lists: Sequence[NearBlock]) -> Layer | None:

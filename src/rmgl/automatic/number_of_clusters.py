@@ -25,7 +25,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
@@ -34,6 +33,7 @@ from rmgl.automatic.weighing import Weighing
 from rmgl.checks import Unsound, sound_indices, sound_numbers
 from rmgl.embedding.common_graph import Graph
 from rmgl.frames import as_html
+from rmgl.matrix import Floats, Indices
 from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint
 
@@ -95,15 +95,15 @@ class NumberOfClusters:
     """K and the evidence for it."""
 
     chosen: int
-    candidates: NDArray[np.intp]
-    modularity: NDArray[np.float64]
-    eigengap: NDArray[np.float64]
+    candidates: Indices
+    modularity: Floats
+    eigengap: Floats
     """(next eigenvalue - last one used) / next eigenvalue, of the normalized Laplacian."""
-    stability: NDArray[np.float64]
+    stability: Floats
     """NaN where it was not measured."""
-    resolutions: NDArray[np.intp] | None = None
+    resolutions: Indices | None = None
     """The numbers at which the graph falls into stable parts, and the chosen one."""
-    parts: NDArray[np.intp] | None = None
+    parts: Indices | None = None
     """The parts of the graph for each of these numbers, one row of labels for each (None: unknown).
     """
     stable: float = Counting.stable
@@ -112,7 +112,7 @@ class NumberOfClusters:
     """Share of the best score from which another number cannot be told from the chosen one."""
     apart: float = Counting.apart
     """Eigengap of the best number from which no other number is meant."""
-    silhouette: NDArray[np.float64] | None = None
+    silhouette: Floats | None = None
     """Mean silhouette of the rows of the embedding (None: evidence of an earlier version)."""
 
     former_fields: ClassVar[tuple[str, ...]] = ("very_stable",)
@@ -134,7 +134,7 @@ class NumberOfClusters:
         }
         return replace(self, chosen=least, resolutions=None, parts=None, **longer)
 
-    def in_order(self, order: NDArray[np.intp]) -> NumberOfClusters:
+    def in_order(self, order: Indices) -> NumberOfClusters:
         """The evidence about nodes in another order."""
         return self if self.parts is None else replace(self, parts=self.parts[:, order])
 
@@ -155,9 +155,7 @@ class NumberOfClusters:
         if self.resolutions is not None and self.parts is not None:
             self._check_parts(self.resolutions, self.parts, n_nodes)
 
-    def _check_parts(
-        self, resolutions: NDArray[np.intp], parts: NDArray[np.intp], n_nodes: int
-    ) -> None:
+    def _check_parts(self, resolutions: Indices, parts: Indices, n_nodes: int) -> None:
         """Refuse parts from a file that are not those of the resolutions."""
         known = np.isin(resolutions, self.candidates).all() and self.chosen in resolutions
         complete = parts.ndim == 2 and parts.shape[:1] == resolutions.shape
@@ -171,7 +169,7 @@ class NumberOfClusters:
             raise Unsound(f"the parts have {parts.shape[1]} nodes instead of {n_nodes}")
 
     @property
-    def score(self) -> NDArray[np.float64]:
+    def score(self) -> Floats:
         """Modularity times silhouette squared.
 
         In evidence of earlier versions, and of rules that give no silhouette, it is modularity
@@ -180,7 +178,7 @@ class NumberOfClusters:
         good = self.silhouette
         if good is None:
             good = np.where(np.isnan(self.stability), 1.0, self.stability)
-        score: NDArray[np.float64] = self.modularity * np.maximum(good, 0.0) ** 2
+        score: Floats = self.modularity * np.maximum(good, 0.0) ** 2
         return score
 
     @property

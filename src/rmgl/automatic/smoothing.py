@@ -24,13 +24,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
 from rmgl.automatic.beyond_chance import agreement
-from rmgl.matrix import Matrix, as_dense, total_variance
-from rmgl.running.threads import available_memory
+from rmgl.matrix import Floats, Indices, Mask, Matrix, as_dense, total_variance
+from rmgl.running.threads import is_small
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3
@@ -39,8 +38,6 @@ AXES = 100
 """Largest number of principal axes of a view."""
 STEPS = 40
 """Repetitions."""
-MOST_MEMORY = 0.25
-"""Share of the available memory that the rows may take."""
 SMOOTHED_ROUNDING = 1e-9
 
 
@@ -60,8 +57,7 @@ class Smoothing:
         if views.has_gaps or not members or any(views[view].rows is None for view in members):
             return False
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
-        available = available_memory()
-        return available is None or needed <= MOST_MEMORY * available
+        return is_small(needed)
 
     @classmethod
     def along(cls, views: Views, members: Sequence[int]) -> Smoothing | None:
@@ -97,21 +93,21 @@ class Smoothing:
         return {view: agreement(rows, graph).share for view, graph in graphs.items()}
 
     @cached_property
-    def axes(self) -> tuple[NDArray[np.float64] | None, ...]:
+    def axes(self) -> tuple[Floats | None, ...]:
         """The leading principal axes of every member, as columns; None if it has no more columns
         than that.
         """
         return tuple(principal_axes(self.views[view].own()) for view in self.members)
 
     @cached_property
-    def degrees(self) -> list[NDArray[np.float64]]:
+    def degrees(self) -> list[Floats]:
         """The degrees of all entities in every network."""
         return [
             np.asarray(self.views[view].matrix.sum(axis=1)).ravel() for view in self.views.graphs
         ]
 
     @cached_property
-    def rows(self) -> tuple[NDArray[np.float64], ...]:
+    def rows(self) -> tuple[Floats, ...]:
         """The smoothed rows of every member, before they have length one."""
         links = mean_links([self.views[view].matrix for view in self.views.graphs], self.degrees)
         found = []
@@ -125,13 +121,11 @@ class Smoothing:
         return tuple(found)
 
     @cached_property
-    def matrices(self) -> tuple[NDArray[np.float64], ...]:
+    def matrices(self) -> tuple[Floats, ...]:
         """The smoothed rows of every member."""
         return tuple(self._finished(place, Y) for place, Y in enumerate(self.rows))
 
-    def of_new(
-        self, new: Views, rows: NDArray[np.intp]
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    def of_new(self, new: Views, rows: Indices) -> list[tuple[Floats, Mask]]:
         """The smoothed rows of new entities in every member, and whether they have one; fitted ones
         stay as they are.
         """
@@ -146,7 +140,7 @@ class Smoothing:
             found.append((self._finished(place, Y), present | linked))
         return found
 
-    def _filled(self, view: int, new: Views, rows: NDArray[np.intp]) -> Matrix:
+    def _filled(self, view: int, new: Views, rows: Indices) -> Matrix:
         """New rows with the means of the fitted ones in place of missing cells."""
         X, gaps = new[view].matrix[rows], new[view].gaps
         if gaps is None:
@@ -157,14 +151,14 @@ class Smoothing:
             as_dense(X),
         )
 
-    def _on_axes(self, place: int, X: Matrix) -> NDArray[np.float64]:
+    def _on_axes(self, place: int, X: Matrix) -> Floats:
         """Rows in the coordinates that are smoothed."""
         axes = self.axes[place]
         if axes is None:
             return np.asarray(as_dense(X))
         return np.asarray(X @ axes)
 
-    def _shares(self, present: NDArray[np.bool_], links: sparse.csr_array) -> tuple[Any, Any]:
+    def _shares(self, present: Mask, links: sparse.csr_array) -> tuple[Any, Any]:
         """What the own row of every entity, and the sum over its neighbors, are multiplied by."""
         own, total = (
             np.where(present, 1 - self.share, 0.0),
@@ -173,7 +167,7 @@ class Smoothing:
         divisor = np.where(own + total > 0, own + total, 1.0)
         return own / divisor, self.share / divisor
 
-    def _finished(self, place: int, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _finished(self, place: int, Y: Floats) -> Floats:
         if not self._of_unit_length[place]:
             return Y
         lengths = np.linalg.norm(Y, axis=1, keepdims=True)
@@ -189,9 +183,7 @@ class Smoothing:
         return [bool(((np.abs(own - 1) < SMOOTHED_ROUNDING) | (own == 0)).all()) for own in lengths]
 
 
-def mean_links(
-    networks: Sequence[sparse.csr_array], degrees: Sequence[NDArray[np.float64]]
-) -> sparse.csr_array:
+def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[Floats]) -> sparse.csr_array:
     """The mean of w_ij / sqrt(d_i d_j) over the networks in which the entity of row i has edges.
 
     The rows may be new entities; the columns are the fitted ones, which have the given degrees in
@@ -219,7 +211,7 @@ def mean_links(
     return links
 
 
-def principal_axes(X: Matrix) -> NDArray[np.float64] | None:
+def principal_axes(X: Matrix) -> Floats | None:
     """The leading principal axes of the rows of a matrix, as columns; None if there are no more
     columns, or rows, than that.
     """

@@ -10,18 +10,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square, Summed
-from rmgl.matrix import side_by_side, total_variance
-from rmgl.running.threads import Team, available_memory, require_memory
+from rmgl.matrix import Floats, Indices, side_by_side, total_variance
+from rmgl.running.threads import Team, is_small, require_memory
 from rmgl.views.halves import parts_by
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30
-MOST_MEMORY = 0.25
-"""Share of the available memory that distances may take."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class Spaces:
         return Smoothing.along(self.views, self.members)
 
     @cached_property
-    def parts(self) -> NDArray[np.float64]:
+    def parts(self) -> Floats:
         """What each view counts for, by its reliability beside that of the most reliable one.
 
         A view without columns, such as a network, counts in full.
@@ -105,7 +102,7 @@ class Spaces:
         wanted = self.parts[list(self.members)]
         return tuple(np.sqrt(wanted / self.variances).tolist())
 
-    def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
+    def of_entities(self, entities: Indices) -> Spaces:
         """The spaces of some of the entities."""
         squares = (
             None if self.squares is None else [square.among(entities) for square in self.squares]
@@ -159,9 +156,4 @@ def fits(views: Views) -> bool:
     Where cells are missing, they may take more: they are costly to compute again.
     """
     needed = 8 * (len(views.names) + 2) * views.n_rows**2
-    available = available_memory()
-    return (
-        (views.wide or views.has_gaps)
-        and needed <= MOST_SQUARE_BYTES
-        and (available is None or needed <= MOST_MEMORY * available)
-    )
+    return (views.wide or views.has_gaps) and needed <= MOST_SQUARE_BYTES and is_small(needed)

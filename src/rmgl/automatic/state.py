@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.automatic.layers import Learned, Task
@@ -19,6 +18,7 @@ from rmgl.embedding.common_graph import Graph, weighted_sum
 from rmgl.embedding.eigenvectors import Embedding, unit_rows
 from rmgl.embedding.labels import embed_without, find_fragments, place_fragments
 from rmgl.layer import Layer
+from rmgl.matrix import Floats, Indices, Mask
 
 EMBEDDING_TOL = 1e-4
 """Relative residual of the eigenvectors of the embeddings that the choice compares."""
@@ -62,8 +62,8 @@ class State:
     measured: Measured | None = None
     graph: Graph | None = None
     """Weighted sum of the layers before they were guided."""
-    guide: NDArray[np.float64] | None = None
-    entities: NDArray[np.intp] | None = None
+    guide: Floats | None = None
+    entities: Indices | None = None
 
     @property
     def layer_weights(self) -> Vector:
@@ -104,7 +104,7 @@ class State:
 
     def embed(
         self, layers: Sequence[Learned], weights: Vector, min_size: float | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Unit rows of the common embedding of some layers.
 
         Fragments, clusters of fewer than `min_size` entities, take no part in it and are placed at
@@ -114,7 +114,7 @@ class State:
         networks = self.neighbors is None and all(map(self.is_network, layers))
         balance = Balance.of(graph) if networks else None
 
-        def embedding_without(fragments: NDArray[np.bool_] | None) -> Embedding:
+        def embedding_without(fragments: Mask | None) -> Embedding:
             return embed_without(
                 graph,
                 self.n_clusters,
@@ -139,7 +139,7 @@ class State:
             return rows
         return unit_rows(place_fragments(rows, embedding.fragments, graph))
 
-    def embed_others(self, left_out: Learned) -> NDArray[np.float64]:
+    def embed_others(self, left_out: Learned) -> Floats:
         """Unit rows of the embedding of all other views, which count alike."""
         others = [item for item in self.of_views if item is not left_out]
         return replace(self, neighbors=None).embed(others, np.ones(len(others)))

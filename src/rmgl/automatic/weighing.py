@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
@@ -24,7 +23,7 @@ from scipy.spatial.distance import cdist
 from rmgl.edges import PairList, Vector
 from rmgl.edges.interface import as_vector
 from rmgl.edges.space import Space
-from rmgl.matrix import chance_deviation
+from rmgl.matrix import Floats, chance_deviation
 from rmgl.rules import find_rule, ranged
 
 WeighingRule = Callable[[Any, Any, bool], Vector]
@@ -100,7 +99,7 @@ def normalized(values: Vector) -> Vector:
     return values / total if total > 0 else np.full(len(values), 1 / len(values))
 
 
-def roughness(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
+def roughness(rows: Floats, adjacency: sparse.csr_array) -> float:
     """The mean of |u_i - u_j|^2 over the edges, by weight, divided by that over all pairs."""
     degrees = adjacency.sum(axis=1)
     if not degrees.any():
@@ -112,13 +111,13 @@ def roughness(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
     return max(0.0, float(np.einsum("nk,nk->", rows, image) / degrees.sum() / unrelated))
 
 
-def mean_roughness(measured: NDArray[np.float64], least: float) -> Vector:
+def mean_roughness(measured: Floats, least: float) -> Vector:
     """The geometric mean over embeddings (rows) of the roughness of every view (columns)."""
     mean: Vector = np.log(measured + least).mean(axis=0)
     return np.exp(mean)
 
 
-def roughness_deviation(rows: NDArray[np.float64], adjacency: sparse.csr_array) -> float:
+def roughness_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
     """The standard deviation of the roughness over all orders of the rows.
 
     So much would roughness vary if the rows had nothing to do with the edges.

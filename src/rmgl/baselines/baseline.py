@@ -6,13 +6,13 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import ViewsClusterer
+from rmgl.matrix import Floats
 
 
 class Baseline(ViewsClusterer):
@@ -44,10 +44,10 @@ class Baseline(ViewsClusterer):
         return self
 
     @abstractmethod
-    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
         """Check the input and return the embedding; attributes of the method are set on the way."""
 
 
-def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> NDArray[np.float64]:
+def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> Floats:
     """Return the K smallest eigenvectors of I - D^-1/2 W D^-1/2, with unit rows (Ng et al.)."""
     return unit_rows(smallest_eigenvectors(adjacency, n_clusters, normalized=True).vectors)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator
 
@@ -17,7 +16,7 @@ from rmgl.embedding.eigenvectors import smallest_beyond
 from rmgl.embedding.lanczos import Products
 from rmgl.estimators.base import ARRAY, NAME, NOTHING, Kind, number
 from rmgl.layer import Layer
-from rmgl.matrix import Matrix, as_dense
+from rmgl.matrix import Floats, Matrix, as_dense
 from rmgl.running.threads import team_of
 from rmgl.views.scaling import fit_scaler
 from rmgl.views.views import Views
@@ -100,7 +99,7 @@ class GDMCCA(Baseline):
         self.n_init = n_init
         self.random_state = random_state
 
-    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
         views = self._check_views(X)
         matrices = views.scaled(self.scale).matrices
         with team_of(1):
@@ -114,7 +113,7 @@ def common_directions(
     gamma: float,
     epsilon: float,
     penalty: Penalty | None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the K leading eigenvectors of sum_m (K_m + e_m I)^-1 K_m - gamma L."""
     operator = negated_operator(matrices, gamma, epsilon, penalty)
     n = operator.shape[0]
@@ -131,21 +130,21 @@ def negated_operator(
     factors = np.hstack([shrunk_basis(X, epsilon) for X in matrices])
     n = factors.shape[0]
 
-    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
-        image: NDArray[np.float64] = -(factors @ (factors.T @ V))
+    def multiply(V: Floats) -> Floats:
+        image: Floats = -(factors @ (factors.T @ V))
         return image if penalty is None else image + gamma * (penalty.laplacian @ V)
 
     return LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
 
 
-def shrunk_basis(X: Matrix, epsilon: float) -> NDArray[np.float64]:
+def shrunk_basis(X: Matrix, epsilon: float) -> Floats:
     """Return V diag(s / sqrt(s^2 + e)) of the centered view, with e = epsilon mean(s^2)."""
     dense = as_dense(X)
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
     left, s = left[:, kept], s[kept]
     ridge = epsilon * np.square(s).mean()
-    basis: NDArray[np.float64] = left * (s / np.sqrt(np.square(s) + ridge))
+    basis: Floats = left * (s / np.sqrt(np.square(s) + ridge))
     return basis
 
 
@@ -178,9 +177,7 @@ class Penalty:
     bound: float
 
 
-def affinity_laplacian(
-    similarity: Callable[[NDArray[np.float64]], NDArray[np.float64]], n: int, name: str
-) -> Penalty:
+def affinity_laplacian(similarity: Callable[[Floats], Floats], n: int, name: str) -> Penalty:
     """Return diag(A 1) - A for A = (D^-1 S + S D^-1) / 2 and D = diag(S 1), from products with the
     similarity S.
 
@@ -195,24 +192,20 @@ def affinity_laplacian(
     inverse = np.zeros(n)
     inverse[degrees > 0] = 1 / degrees[degrees > 0]
 
-    def affinity(V: NDArray[np.float64]) -> NDArray[np.float64]:
+    def affinity(V: Floats) -> Floats:
         scale = inverse[:, None] if V.ndim == 2 else inverse
-        product: NDArray[np.float64] = 0.5 * (scale * similarity(V) + similarity(scale * V))
-        return product
+        return 0.5 * (scale * similarity(V) + similarity(scale * V))
 
     row_sums = affinity(np.ones(n))
 
-    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
-        product: NDArray[np.float64] = (
-            row_sums[:, None] if V.ndim == 2 else row_sums
-        ) * V - affinity(V)
-        return product
+    def multiply(V: Floats) -> Floats:
+        return (row_sums[:, None] if V.ndim == 2 else row_sums) * V - affinity(V)
 
     laplacian = LinearOperator((n, n), matvec=multiply, matmat=multiply, dtype=np.float64)
     return Penalty(laplacian, 2 * float(row_sums.max()))
 
 
-def left_singular(block: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def left_singular(block: Floats) -> tuple[Floats, Floats]:
     """Return the left singular vectors and the singular values of a block of columns."""
     try:
         left, strength, _ = linalg.svd(block, full_matrices=False)

@@ -14,7 +14,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import splu
 from sklearn.exceptions import ConvergenceWarning
@@ -25,7 +24,7 @@ from rmgl.estimators.base import TRUTH_VALUE, number, one_of, whole_number
 from rmgl.layer import Layer, LayerProblem, Origin, solve_layer
 from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.problem import squared_norm
-from rmgl.matrix import Matrix, as_dense, side_by_side
+from rmgl.matrix import Floats, Matrix, as_dense, side_by_side
 from rmgl.model.problems import default_alpha
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import team_of
@@ -51,7 +50,7 @@ class SigRepLayer(Layer):
 
     beta: float
     """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
-    smoothed: NDArray[np.float64] = field(repr=False)
+    smoothed: Floats = field(repr=False)
     history: list[float] = field(repr=False)
     n_rounds: int
 
@@ -166,12 +165,12 @@ def _alternate(
     )
 
 
-def smooth(layer: Layer, alpha: float, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth(layer: Layer, alpha: float, X: Floats) -> Floats:
     """Return Y = (I + alpha L)^-1 X."""
     if layer.n_nodes <= CHOLESKY_NODES:
         matrix = alpha * layer.laplacian.toarray()
         matrix[np.diag_indices_from(matrix)] += 1.0
-        smoothed: NDArray[np.float64] = linalg.solve(matrix, X, assume_a="pos")
+        smoothed: Floats = linalg.solve(matrix, X, assume_a="pos")
         return smoothed
     smoothed = splu(
         sparse.csc_array(sparse.eye_array(layer.n_nodes) + alpha * layer.laplacian)
@@ -257,7 +256,7 @@ class GLSigRep(Baseline):
         self.n_init = n_init
         self.random_state = random_state
 
-    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
         views = self._check_views(X).scaled(self.scale)
         if len(views.names) > 1 and not self.concatenate:
             raise ValueError(

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
@@ -31,6 +30,7 @@ from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA
 from rmgl.embedding.eigenvectors import normalized_laplacian, smallest_eigenvectors
 from rmgl.embedding.labels import cluster_rows
 from rmgl.estimators.base import number, whole_number
+from rmgl.matrix import Floats
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import require_memory, team_of
 
@@ -127,7 +127,7 @@ class SCGED(LayersClusterer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
         require_memory(
@@ -157,7 +157,7 @@ class Spectrum:
     """L = I - D^-1 W and its eigenvalues, ascending."""
 
     laplacian: Any
-    values: NDArray[np.float64]
+    values: Floats
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
@@ -177,9 +177,7 @@ def random_walk_spectrum(adjacency: sparse.csr_array) -> Spectrum:
     return Spectrum(random_walk_laplacian(adjacency), np.maximum(values, 0.0))
 
 
-def random_walk_eigenvectors(
-    adjacency: sparse.csr_array,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[Floats, Floats]:
     """Return V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
 
     The eigenvectors of eigenvalue 0 are those of the components of the graph, the largest first, so
@@ -211,8 +209,8 @@ def most_informative(
 class JointSpectrum:
     """P and Q, and the objective after every block step."""
 
-    P: NDArray[np.float64]
-    Q: NDArray[np.float64]
+    P: Floats
+    Q: Floats
     converged: bool = False
     n_rounds: int = 0
     history: list[float] = field(default_factory=list)
@@ -220,8 +218,8 @@ class JointSpectrum:
 
 def joint_spectrum(
     spectra: Sequence[Spectrum],
-    P: NDArray[np.float64],
-    Q: NDArray[np.float64],
+    P: Floats,
+    Q: Floats,
     ridge: float,
     inverse: float,
     *,
@@ -262,13 +260,7 @@ class JointProblem:
         self.weights = sum(np.outer(s.values, s.values) for s in spectra) + inverse  # G
         self.norms = sum(squares(s.laplacian) for s in spectra)
 
-    def objective(
-        self,
-        gram_P: NDArray[np.float64],
-        gram_Q: NDArray[np.float64],
-        block: NDArray[np.float64],
-        target: NDArray[np.float64],
-    ) -> float:
+    def objective(self, gram_P: Floats, gram_Q: Floats, block: Floats, target: Floats) -> float:
         """Return the objective; `block` is P or Q with its target: <block, target> = sum_i <L_i, P
         Lambda_i Q> + inverse tr(PQ).
         """
@@ -282,24 +274,24 @@ class JointProblem:
             + self.ridge * float(np.trace(gram_P) + np.trace(gram_Q))
         )
 
-    def target_P(self, Q: NDArray[np.float64]) -> NDArray[np.float64]:
+    def target_P(self, Q: Floats) -> Floats:
         """Return sum_i L_i Q' Lambda_i + inverse Q'."""
-        target: NDArray[np.float64] = (
+        target: Floats = (
             sum((s.laplacian @ Q.T) * s.values for s in self.spectra) + self.inverse * Q.T
         )
         return target
 
-    def target_Q(self, P: NDArray[np.float64]) -> NDArray[np.float64]:
+    def target_Q(self, P: Floats) -> Floats:
         """Return sum_i Lambda_i P' L_i + inverse P'."""
-        target: NDArray[np.float64] = (
+        target: Floats = (
             sum(s.values[:, None] * (s.laplacian.T @ P).T for s in self.spectra)
             + self.inverse * P.T
         )
         return target
 
-    def solve(self, gram: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, gram: Floats, target: Floats) -> Floats:
         """Return (gram o G + ridge I)^-1 target."""
         H = gram * self.weights
         H[np.diag_indices_from(H)] += self.ridge
-        solution: NDArray[np.float64] = linalg.solve(H, target, assume_a="pos")
+        solution: Floats = linalg.solve(H, target, assume_a="pos")
         return solution

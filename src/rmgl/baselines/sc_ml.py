@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
@@ -20,6 +19,7 @@ from rmgl.embedding.eigenvectors import (
 )
 from rmgl.embedding.lanczos import Products
 from rmgl.estimators.base import number
+from rmgl.matrix import Floats
 from rmgl.running.threads import team_of
 
 
@@ -96,7 +96,7 @@ class SCML(LayersClusterer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _embed(self, X: Any, random_state: np.random.RandomState) -> NDArray[np.float64]:
+    def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
         with team_of(self._n_threads(X)) as team:
             layers = self._check_layers(X, team)
             return unit_rows(merge_subspaces(layers.adjacencies, self.n_clusters, self.merge))
@@ -104,7 +104,7 @@ class SCML(LayersClusterer):
 
 def merge_subspaces(
     adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
     operator = merged_operator(adjacencies, n_clusters, merge)
     n = operator.shape[0]
@@ -121,8 +121,8 @@ def merged_operator(
         [smallest_eigenvectors(A, n_clusters, normalized=True).vectors for A in adjacencies]
     )
 
-    def multiply(V: NDArray[np.float64]) -> NDArray[np.float64]:
-        product: NDArray[np.float64] = total @ V - merge * (bases @ (bases.T @ V))
+    def multiply(V: Floats) -> Floats:
+        product: Floats = total @ V - merge * (bases @ (bases.T @ V))
         return product
 
     return LinearOperator(total.shape, matvec=multiply, matmat=multiply, dtype=np.float64)

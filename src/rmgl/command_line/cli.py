@@ -140,54 +140,63 @@ def cluster(
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
-    with in_one_line(*REFUSED):
-        written = {"output": output, "saved model": save, "checkpoint": checkpoint}
-        check_apart(written, source.all_paths)
-        check_folder(output, force)
-        if save is not None:
-            check_file(save, force)
-        if align is not None and id_column is None:
-            raise ValueError(f"--align {align} needs row ids: name their column with --id")
-        check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
+    written = Output(output, pictures, page, graphml, edge_lists, force)
+    check_paths(source, written, save, checkpoint, on_workers)
+    parameters |= {"random_state": seed, "n_jobs": jobs}
+    if isinstance(clusters, range):
+        cluster_several(clusters, parameters, source, written, quiet)
+        return
     with loading():
         from rmgl.command_line import commands
         from rmgl.estimators.rmgl import RMGL
-    written_to = Output(output, pictures, page, graphml, edge_lists, force)
-    if isinstance(clusters, range):
-        parameters |= {"random_state": seed, "n_jobs": jobs}
-        cluster_several(
-            [RMGL(number, **parameters) for number in clusters], source, written_to, quiet
-        )
-        return
     with in_one_line(*REFUSED), commands.dask_client(scheduler, workers) as client:
         if plan:
             click.echo(commands.plan(source, client, parameters["n_neighbors"]))
             return
-        model, seconds, associations = commands.cluster(
-            RMGL(clusters, random_state=seed, n_jobs=jobs, **parameters),
+        summary, doubts = commands.cluster(
+            RMGL(clusters, **parameters),
             source,
-            written_to,
+            written,
             save=save,
             checkpoint=checkpoint,
             client=client,
             quiet=quiet,
         )
-    click.echo(commands.summary(model, seconds, associations))
-    for doubt in model.report_.warnings:
+    click.echo(summary)
+    for doubt in doubts:
         click.echo(f"note: {doubt}", err=True)
     click.echo(f"written: {output}" + ("" if save is None else f", {save}"))
     if (output / "report.html").exists():
         click.echo(f"open in a browser: {output / 'report.html'}")
 
 
-def cluster_several(models: list[Any], source: Source, output: Output, quiet: bool) -> None:
+def cluster_several(
+    numbers: range, parameters: dict[str, Any], source: Source, output: Output, quiet: bool
+) -> None:
     """Write the answers with several numbers of clusters, and print how they compare."""
-    from rmgl.command_line import several
-
+    with loading():
+        from rmgl.command_line import several
+        from rmgl.estimators.rmgl import RMGL
+    models = [RMGL(number, **parameters) for number in numbers]
     with in_one_line(*REFUSED):
         answers = several.cluster(models, source, output, quiet=quiet)
     click.echo(several.comparison(answers))
     click.echo(f"written: {output.folder}")
+
+
+def check_paths(
+    source: Source, output: Output, save: Path | None, checkpoint: Path | None, on_workers: bool
+) -> None:
+    """Refuse files that cannot be read, or must not be written."""
+    written = {"output": output.folder, "saved model": save, "checkpoint": checkpoint}
+    with in_one_line(*REFUSED):
+        check_apart(written, source.all_paths)
+        check_folder(output.folder, output.force)
+        if save is not None:
+            check_file(save, output.force)
+        if source.align is not None and source.id_column is None:
+            raise ValueError(f"--align {source.align} needs row ids: name their column with --id")
+        check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
 
 
 def outcome_file(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rmgl.datasets import uci_digits
 from rmgl.estimators.rmgl import RMGL
+from rmgl.matrix import Floats, Indices
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
 from rmgl.page.words import plural
@@ -46,10 +47,9 @@ def cluster(
     checkpoint: Path | None,
     client: Any = None,
     quiet: bool = False,
-) -> tuple[RMGL, tuple[float, float], Associations | None]:
-    """Fit a model to the views in the files and write it; return it, the seconds of everything and
-    of the fit, and how columns that had no part in it differ between the clusters (None: no such
-    file).
+) -> tuple[str, Sequence[str]]:
+    """Fit a model to the views in the files and write it; return what to print about it, and the
+    doubts of its report.
 
     With a client of Dask workers, files that workers can read are not read here: then there are
     no features and no page.
@@ -70,7 +70,8 @@ def cluster(
     show_warnings(warned)
     if checkpoint is not None and (model.converged_ or model.n_iter_ == model.max_iter):
         remove_checkpoint(checkpoint)
-    return model, (perf_counter() - began, seconds), associations
+    text = summary(model, (perf_counter() - began, seconds), associations)
+    return text, [str(doubt) for doubt in model.report_.warnings]
 
 
 def read_source(
@@ -206,8 +207,8 @@ def plan(source: Source, client: Any, n_neighbors: int) -> str:
 class Predictions:
     """The labels of new rows, -1 for those that belong nowhere, and their shares of clusters."""
 
-    labels: NDArray[np.intp]
-    shares: NDArray[np.float64]
+    labels: Indices
+    shares: Floats
 
     @property
     def n_unknown(self) -> int:
@@ -234,15 +235,7 @@ def predict(model: Path, source: Source, output: Path, unknown: float | None = N
 
 def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
     """New rows in files, and their ids."""
-    views = fitted.fitted_.views
-    new = read_views(
-        source.inputs,
-        source.id_column,
-        "outer",
-        least=0,
-        fitted=views,
-        selection=source.selection,
-    )
+    new = read_new(fitted, source)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
         new = new.with_fields("name", fitted.view_names_)  # the file may have any name
@@ -253,33 +246,33 @@ def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDA
     """New rows with edges to fitted rows, and the rows in files if there are any; and their ids."""
     lists = edge_lists(source)
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
-    data: dict[str, Any] | Views
-    names: tuple[str, ...] = ()
-    if source.inputs:
-        new = read_views(
-            source.inputs,
-            source.id_column,
-            "outer",
-            least=0,
-            everyone=False,
-            fitted=fitted.fitted_.views,
-            selection=source.selection,
-        )
-        names = new.names
-        index, new_ids = new.index, list(range(new.n_rows) if new.index is None else new.index)
-        lists = [without_head(edges, new_ids, fitted_ids) for edges in lists]
-        edges_by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
-        data = new.beside(Views(tuple(FeatureView(name, X) for name, X in edges_by_name.items())))
-    else:
+    if not source.inputs:
         lists = [without_head(edges, edges.first[1:], fitted_ids) for edges in lists]
         index = np.array(
             list(dict.fromkeys(label for edges in lists for label in edges.first)), dtype=object
         )
-        data = edges_by_name = {
-            edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists
-        }
-    check_names([*edges_by_name, *names], index)
-    return data, index
+        by_name = {edges.name: new_edges(edges, list(index), fitted_ids) for edges in lists}
+        check_names(list(by_name), index)
+        return by_name, index
+    new = read_new(fitted, source, everyone=False)
+    new_ids = list(range(new.n_rows) if new.index is None else new.index)
+    lists = [without_head(edges, new_ids, fitted_ids) for edges in lists]
+    by_name = {edges.name: new_edges(edges, new_ids, fitted_ids) for edges in lists}
+    check_names([*by_name, *new.names], new.index)
+    return new.beside(Views(tuple(FeatureView(*item) for item in by_name.items()))), new.index
+
+
+def read_new(fitted: RMGL, source: Source, *, everyone: bool = True) -> Views:
+    """Read new rows with the columns of the fitted views."""
+    return read_views(
+        source.inputs,
+        source.id_column,
+        "outer",
+        least=0,
+        everyone=everyone,
+        fitted=fitted.fitted_.views,
+        selection=source.selection,
+    )
 
 
 def inspect(source: Source) -> str:

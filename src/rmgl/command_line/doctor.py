@@ -136,16 +136,16 @@ def self_test() -> Iterator[tuple[bool, str]]:
         yield passed, f"  {'ok    ' if passed else 'FAILED'} {name} ({seconds:.1f} s): {found}"
 
 
-def known_views(n_rows: int = 240) -> tuple[dict[str, Any], Any]:
+def known_views() -> tuple[dict[str, Any], Any]:
     """Two views of three clusters that are far from one another, and the clusters."""
     import numpy as np
 
     random = np.random.default_rng(0)
-    target = np.arange(n_rows) % 3
+    target = np.arange(240) % 3
     views = {}
     for name, width in (("first", 5), ("second", 8)):
         centers = 6 * np.linalg.qr(random.normal(size=(width, width)))[0][:3]
-        views[name] = centers[target] + random.normal(size=(n_rows, width)) / 2
+        views[name] = centers[target] + random.normal(size=(target.size, width)) / 2
     return views, target
 
 

@@ -18,6 +18,7 @@ from sklearn.datasets import get_data_home
 from sklearn.utils import Bunch
 
 from rmgl.extras import not_installed
+from rmgl.matrix import Floats
 
 URL = "https://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-20/coil-20-proc.zip"
 ARCHIVE = "coil-20-proc.zip"
@@ -215,7 +216,7 @@ def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
     return pixels
 
 
-def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+def local_patterns(pixels: NDArray[np.uint8]) -> Floats:
     """Compute the shares of the 59 uniform local binary patterns with 8 neighbors at distance 1."""
     local_binary_pattern = import_module("skimage.feature").local_binary_pattern
     codes = (
@@ -225,7 +226,7 @@ def local_patterns(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     return np.array([np.bincount(code, minlength=59) / code.size for code in codes])
 
 
-def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+def oriented_gradients(pixels: NDArray[np.uint8]) -> Floats:
     """Compute histograms of nine orientations of gradients in each of 2 x 2 cells, one block."""
     hog = import_module("skimage.feature").hog
     return np.array(
@@ -236,9 +237,9 @@ def oriented_gradients(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
     )
 
 
-def coarse_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.float64]:
+def coarse_pixels(pixels: NDArray[np.uint8]) -> Floats:
     """Compute means of 4 x 4 pixels, from 0 to 1."""
-    means: NDArray[np.float64] = (
+    means: Floats = (
         pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
     )
     return means

@@ -7,12 +7,12 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 from sklearn.utils import Bunch, check_random_state
 
 from rmgl.embedding.eigenvectors import smallest_eigenvectors
+from rmgl.matrix import Floats, Indices
 
 COUNT_COLUMNS = 150
 """Columns of a view of counts."""
@@ -112,11 +112,7 @@ def make_complementary_layers(
 
 
 def _draw_layer(
-    target: NDArray[np.intp],
-    alone: int,
-    within: float,
-    between: float,
-    random_state: np.random.RandomState,
+    target: Indices, alone: int, within: float, between: float, random_state: np.random.RandomState
 ) -> sparse.csr_array:
     """Draw a layer of two components: the class `alone`, and the other classes together."""
     same = target[:, None] == target
@@ -231,9 +227,7 @@ def make_complementary_views(
     return Bunch(views=views, target=target, groups=groups)
 
 
-def _groups(
-    layout: Any, n_clusters: Any, n_views: Any, random: np.random.RandomState
-) -> NDArray[np.intp]:
+def _groups(layout: Any, n_clusters: Any, n_views: Any, random: np.random.RandomState) -> Indices:
     """The group of every cluster in every view; some view separates every two clusters."""
     if not isinstance(layout, str):
         table = np.asarray(layout)
@@ -261,7 +255,7 @@ def _groups(
     return groups
 
 
-def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArray[np.intp]:
+def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> Indices:
     side = round(n_clusters ** (1 / n_views))
     if side**n_views != n_clusters:
         raise ValueError(
@@ -271,7 +265,7 @@ def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArr
     return np.array(np.unravel_index(np.arange(n_clusters), (side,) * n_views))
 
 
-def _pairs(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDArray[np.intp]:
+def _pairs(n_clusters: int, n_views: int, random: np.random.RandomState) -> Indices:
     groups = np.tile(np.arange(n_clusters), (n_views, 1))
     order = random.permutation(n_clusters)
     for view in range(n_views):
@@ -280,9 +274,7 @@ def _pairs(n_clusters: int, n_views: int, random: np.random.RandomState) -> NDAr
     return groups
 
 
-def _random_groups(
-    n_clusters: int, n_views: int, random: np.random.RandomState
-) -> NDArray[np.intp]:
+def _random_groups(n_clusters: int, n_views: int, random: np.random.RandomState) -> Indices:
     half = max(2, n_clusters // 2)
     for _ in range(TRIALS):
         groups = np.array(
@@ -297,17 +289,14 @@ LAYOUTS = {"grid": _grid, "pairs": _pairs, "random": _random_groups}
 
 
 def _measurements(
-    group: NDArray[np.intp], n_columns: int, separation: float, random: np.random.RandomState
-) -> NDArray[np.float64]:
+    group: Indices, n_columns: int, separation: float, random: np.random.RandomState
+) -> Floats:
     centers = random.standard_normal((group.max() + 1, n_columns))
     centers *= separation / np.linalg.norm(centers, axis=1, keepdims=True)
-    measurements: NDArray[np.float64] = centers[group] + random.standard_normal(
-        (group.size, n_columns)
-    )
-    return measurements
+    return centers[group] + random.standard_normal((group.size, n_columns))
 
 
-def _counts(group: NDArray[np.intp], random: np.random.RandomState) -> NDArray[np.float64]:
+def _counts(group: Indices, random: np.random.RandomState) -> Floats:
     rates = random.gamma(RATE_SHAPE, size=COUNT_COLUMNS) * np.exp(
         RATE_SPREAD * random.standard_normal((group.max() + 1, COUNT_COLUMNS))
     )

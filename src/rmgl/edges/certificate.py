@@ -113,6 +113,12 @@ class ListCertificate:
     def settled(self) -> Self:
         return self
 
+    def reduced_to(self, kept: sparse.csr_array) -> Self:
+        """The certificate with some of its pairs, those of a matrix."""
+        ones = np.ones(kept.nnz, dtype=bool)
+        pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
+        return replace(self, pattern=pattern, is_new=None)
+
     def with_pairs(self, pattern: sparse.csr_array) -> Self:
         return replace(self, pattern=sparse.csr_array(self.pattern + pattern), is_new=None)
 

@@ -89,8 +89,7 @@ def counted(distances: Floats) -> Floats:
 def reach_of(distances: Floats, length: int) -> Vector:
     """How far the closed list of every row reaches: the `length`-th smallest, and its equals."""
     last = min(length, distances.shape[1]) - 1
-    reach: Vector = np.partition(distances, last, axis=1)[:, last] * (1 + TIED)
-    return reach
+    return np.partition(distances, last, axis=1)[:, last] * (1 + TIED)
 
 
 def closed_lists(
@@ -303,8 +302,7 @@ def relative_costs(block: NearBlock, scales: Vector, theirs: Vector) -> Floats:
 def first_scales(nearest: Vector, known: Vector) -> Vector:
     """The distance of every node to its 7th neighbor, from squared ones, or a typical one."""
     typical = np.median(known) if known.size else 1.0
-    scales: Vector = np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
-    return scales
+    return np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
 
 
 def nearest_scale(block: NearBlock) -> Vector:

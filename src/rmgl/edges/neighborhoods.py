@@ -126,10 +126,7 @@ class Neighborhoods(ListCertificate):
         Floors only raise costs, so that a pair beyond the radii cannot carry weight at u.
         """
         radii = np.minimum(self.radii, foreseen(u, self.edges.evaluate(u, costs)))
-        kept = self.edges.active(radii, costs, 0.0)
-        ones = np.ones(kept.nnz, dtype=bool)
-        pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
-        return replace(self, pattern=pattern, radii=radii, is_new=None)
+        return replace(self.reduced_to(self.edges.active(radii, costs, 0.0)), radii=radii)
 
     def nearest(self, length: int) -> list[NearBlock] | None:
         if self.scaling is None or length > LISTED:
@@ -186,9 +183,7 @@ class Checked(ListCertificate):
         kept = self.edges.active(reach, costs, 0.0)
         if 2 * kept.nnz > self.pattern.nnz:
             return self
-        ones = np.ones(kept.nnz, dtype=bool)
-        pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
-        return replace(self, pattern=pattern, is_new=None)
+        return self.reduced_to(kept)
 
     def tightened(self, u: Vector, costs: Vector) -> Checked:
         """Itself: there are no radii, and pairs that are far from carrying weight are dropped."""

@@ -17,13 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_numbers
-from rmgl.embedding.common_graph import Floats, Graph
-from rmgl.embedding.lanczos import Block, Symmetric, laplacian_of
+from rmgl.embedding.common_graph import Graph
+from rmgl.embedding.lanczos import Symmetric, laplacian_of
+from rmgl.matrix import Floats, Indices
 from rmgl.running.threads import InParts, one_part
 
 UNIFORM = 0.1
@@ -62,14 +62,13 @@ class Balance:
         unit = float((degrees + UNIFORM * mean).mean())
         return cls((degrees + UNIFORM * mean) / unit, UNIFORM * mean, unit)
 
-    def among(self, nodes: NDArray[np.intp]) -> Balance:
+    def among(self, nodes: Indices) -> Balance:
         """The masses of some of the nodes, in the given order."""
         return replace(self, mass=self.mass[nodes])
 
     def orthonormal(self, vectors: Floats) -> Floats:
         """C^1/2 Q, whose columns are orthonormal."""
-        scaled: Floats = np.sqrt(self.mass)[:, None] * vectors
-        return scaled
+        return np.sqrt(self.mass)[:, None] * vectors
 
     def laplacian(self, graph: Graph, in_parts: InParts = one_part) -> tuple[Symmetric, float]:
         """Return C^-1/2 (L + t U) C^-1/2 of a graph, and a bound of its spectrum."""
@@ -99,10 +98,7 @@ class Balance:
         divisor is at least half of d + t.
         """
         total = (degrees + self.uniform)[:, None]
-        rows: Floats = (sums + self.uniform * mean) / (
-            total * np.maximum(1 - values / self.unit, 0.5)
-        )
-        return rows
+        return (sums + self.uniform * mean) / (total * np.maximum(1 - values / self.unit, 0.5))
 
     def check(self, n_rows: int) -> None:
         """Raise `Unsound` unless masses and weights are possible for so many entities."""
@@ -121,14 +117,12 @@ class WithUniform:
     vector: Floats
     """v_i = sqrt(t / (N c_i))."""
 
-    def times(self, V: Block) -> Block:
-        product: Block = self.matrix.times(V) - (
+    def times(self, V: Floats) -> Floats:
+        return self.matrix.times(V) - (
             self.vector * (self.vector @ V)
             if V.ndim == 1
             else np.outer(self.vector, self.vector @ V)
         )
-        return product
 
-    def toarray(self) -> Block:
-        whole: Block = self.matrix.toarray() - np.outer(self.vector, self.vector)
-        return whole
+    def toarray(self) -> Floats:
+        return self.matrix.toarray() - np.outer(self.vector, self.vector)

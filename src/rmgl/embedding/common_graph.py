@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from rmgl.edges.interface import loop_indices
+from rmgl.matrix import Floats, Indices
 from rmgl.running.threads import require_memory
 
-Floats: TypeAlias = NDArray[np.float64]
 Graph: TypeAlias = sparse.csr_array | Floats
 """Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
 
@@ -61,7 +60,7 @@ def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> Floats
     return total
 
 
-def components(adjacency: Graph) -> tuple[int, NDArray[np.intp]]:
+def components(adjacency: Graph) -> tuple[int, Indices]:
     """The number of connected components, and the component of every node.
 
     Components are numbered in the order of their first nodes.

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError
@@ -25,8 +24,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rmgl.checks import Unsound, sound_numbers
 from rmgl.embedding.balance import Balance
-from rmgl.embedding.common_graph import Floats, Graph, components
+from rmgl.embedding.common_graph import Graph, components
 from rmgl.embedding.lanczos import DENSE_NODES, Symmetric, laplacian_of, smallest_pairs
+from rmgl.matrix import Floats, Indices, Mask
 from rmgl.running.checkpoint import Checkpoint, Found, check_arrays, digest_of
 from rmgl.running.progress import warn_caller
 from rmgl.running.threads import InParts, one_part, require_memory
@@ -57,7 +57,7 @@ class Embedding:
     """max_k ||L q_k - lambda_k q_k|| divided by the bound 2 max_i L_ii of the spectrum."""
     n_components: int
     """Connected components of the summed graph."""
-    fragments: NDArray[np.bool_] | None = None
+    fragments: Mask | None = None
     """Nodes that take no part in the embedding (None: all do); their rows are zero."""
 
     @property
@@ -79,7 +79,7 @@ class Embedding:
         residual, n_components = found["quality"].tolist()
         return cls(found["vectors"], found["values"], residual, int(n_components))
 
-    def among(self, nodes: NDArray[np.intp], fragments: NDArray[np.bool_]) -> Embedding:
+    def among(self, nodes: Indices, fragments: Mask) -> Embedding:
         """This embedding of some nodes as one of all, with rows of zeros for the fragments."""
         vectors = np.zeros((fragments.size, self.vectors.shape[1]))
         vectors[nodes] = self.vectors
@@ -110,7 +110,7 @@ def smallest_eigenvectors(
     normalized: bool = False,
     tol: float = RESIDUAL_TOL,
     in_parts: InParts = one_part,
-    alike: NDArray[np.intp] | None = None,
+    alike: Indices | None = None,
     checkpoint: Checkpoint | None = None,
     balance: Balance | None = None,
 ) -> Embedding:
@@ -162,7 +162,7 @@ def smallest_eigenvectors(
 def _in_near_order(
     adjacency: sparse.csr_array,
     n_vectors: int,
-    alike: NDArray[np.intp] | None,
+    alike: Indices | None,
     balance: Balance | None,
     **options: Any,
 ) -> Embedding:
@@ -180,7 +180,7 @@ def _in_near_order(
 def _solved(
     adjacency: Graph,
     n_vectors: int,
-    alike: NDArray[np.intp] | None,
+    alike: Indices | None,
     balance: Balance | None,
     *,
     normalized: bool,
@@ -211,7 +211,7 @@ def _solved(
 def _balanced(
     adjacency: Graph,
     n_vectors: int,
-    alike: NDArray[np.intp] | None,
+    alike: Indices | None,
     balance: Balance,
     tol: float,
     in_parts: InParts,
@@ -237,7 +237,7 @@ def smallest_beyond(
     *,
     spectrum: tuple[float, float],
     tol: float | None = None,
-    alike: NDArray[np.intp] | None = None,
+    alike: Indices | None = None,
 ) -> Floats:
     """Eigenvectors of the `count` smallest eigenvalues that are orthogonal to known ones, `null`.
 
@@ -280,7 +280,7 @@ def unit_rows(vectors: Floats) -> Floats:
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
-def _null_vectors(component: NDArray[np.intp], profile: Floats, count: int) -> Floats:
+def _null_vectors(component: Indices, profile: Floats, count: int) -> Floats:
     """Unit vectors with the entries of `profile` on each of the `count` largest components.
 
     The largest component comes first.

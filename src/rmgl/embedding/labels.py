@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import linalg as sparse_linalg
@@ -26,13 +25,10 @@ from sklearn.utils import check_random_state
 from rmgl.embedding.balance import Balance
 from rmgl.embedding.common_graph import Graph
 from rmgl.embedding.eigenvectors import Embedding, judged, smallest_eigenvectors, unit_rows
+from rmgl.matrix import Floats, Indices, Mask
 from rmgl.rules import ranged
 from rmgl.running.threads import InParts, single_threaded
 from rmgl.views.canonical import alike_among
-
-Floats: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.intp]
-Mask: TypeAlias = NDArray[np.bool_]
 
 SAMPLED_ROWS = 50_000
 """Number of rows beyond which k-means is initialized on a random sample of as many."""
@@ -66,7 +62,7 @@ def cluster_rows(
     *,
     n_init: int = 10,
     random_state: int | np.random.RandomState | None = None,
-) -> Labels:
+) -> Indices:
     """Cluster the rows of the embedding by k-means, the best of `n_init` initializations.
 
     With more than 50,000 rows, the initializations run on a random sample of that size and the best
@@ -75,7 +71,7 @@ def cluster_rows(
     """
     generator = check_random_state(random_state)
     several = KMeans(n_clusters, n_init=n_init, random_state=generator)
-    labels: Labels
+    labels: Indices
     # k-means sets the threads of BLAS, too; several at once would each restore what they found
     # the order of sums does not depend on the number of threads
     with single_threaded("blas"), single_threaded("openmp"):
@@ -93,7 +89,7 @@ def cluster_rows(
         return labels
 
 
-def as_met(labels: Labels, n_clusters: int) -> Labels:
+def as_met(labels: Indices, n_clusters: int) -> Indices:
     """Renumber clusters in the order in which rows meet them first; empty clusters come last.
 
     Examples
@@ -105,13 +101,12 @@ def as_met(labels: Labels, n_clusters: int) -> Labels:
     clusters, first = np.unique(labels, return_index=True)
     number = np.empty(n_clusters, dtype=np.intp)
     number[clusters[np.argsort(first)]] = np.arange(clusters.size)
-    renumbered: Labels = number[labels]
-    return renumbered
+    return number[labels]
 
 
 def label_with_known(
-    rows: Floats, found: Labels, known: Labels, n_clusters: int, aside: Mask | None = None
-) -> Labels:
+    rows: Floats, found: Indices, known: Indices, n_clusters: int, aside: Mask | None = None
+) -> Indices:
     """Labels that agree with all known ones (-1: unknown), from those `found` without them.
 
     The clusters that k-means has found are matched with the classes so that most known labels
@@ -139,7 +134,7 @@ def label_with_known(
     return np.where(fixed, known, labels).astype(np.intp)
 
 
-def matched(found: Labels, known: Labels, n_clusters: int) -> Labels:
+def matched(found: Indices, known: Indices, n_clusters: int) -> Indices:
     """The found clusters, numbered so that most known labels agree.
 
     Examples
@@ -152,7 +147,7 @@ def matched(found: Labels, known: Labels, n_clusters: int) -> Labels:
     counts = np.zeros((n_clusters, n_clusters))
     np.add.at(counts, (found[fixed], known[fixed]), 1.0)
     _, numbers = linear_sum_assignment(-counts)
-    renumbered: Labels = numbers[found]
+    renumbered: Indices = numbers[found]
     return renumbered
 
 
@@ -161,7 +156,7 @@ def embed_without(
     n_vectors: int,
     fragments: Mask | None,
     *,
-    alike: NDArray[np.intp] | None = None,
+    alike: Indices | None = None,
     balance: Balance | None = None,
     **options: Any,
 ) -> Embedding:
@@ -185,7 +180,7 @@ def judge_without(
     return found.among(kept, embedding.fragments)
 
 
-def balance_among(balance: Balance | None, nodes: NDArray[np.intp]) -> Balance | None:
+def balance_among(balance: Balance | None, nodes: Indices) -> Balance | None:
     """The masses of some nodes, if there are masses."""
     return None if balance is None else balance.among(nodes)
 
@@ -247,7 +242,7 @@ def label_rows(
     *,
     n_init: int,
     random_state: np.random.RandomState,
-) -> Labels:
+) -> Indices:
     """Cluster the rows that are not fragments; a fragment gets the label of the nearest center."""
     if fragments is None:
         return cluster_rows(rows, n_clusters, n_init=n_init, random_state=random_state)
@@ -259,11 +254,11 @@ def label_rows(
     return labels
 
 
-def labels_of_nearest(rows: Floats, labeled: Floats, labels: Labels) -> Labels:
+def labels_of_nearest(rows: Floats, labeled: Floats, labels: Indices) -> Indices:
     """The label of the nearest center of some labeled rows, for each of other rows."""
     clusters = np.unique(labels)
     centers = np.array([labeled[labels == cluster].mean(axis=0) for cluster in clusters])
-    nearest: Labels = clusters[cdist(rows, centers).argmin(axis=1)]
+    nearest: Indices = clusters[cdist(rows, centers).argmin(axis=1)]
     return nearest
 
 

@@ -21,10 +21,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rmgl.edges.interface import loop_indices
 from rmgl.embedding.common_graph import DENSE_SHARE, DENSE_SUM_NODES, Graph
+from rmgl.matrix import Floats, Indices
 from rmgl.running.threads import InParts, one_part
-
-Block = NDArray[np.float64]
-"""A vector, or a block of columns."""
 
 DENSE_NODES = 500
 """Number of nodes up to which LAPACK is faster than an iteration."""
@@ -42,10 +40,10 @@ NEARLY_ALIKE = 0.01
 class Symmetric(Protocol):
     """A symmetric matrix A, given by its products with vectors and blocks of columns."""
 
-    def times(self, V: Block) -> Block:
+    def times(self, V: Floats) -> Floats:
         """Return A V."""
 
-    def toarray(self) -> Block:
+    def toarray(self) -> Floats:
         """Return A as an array."""
 
 
@@ -55,11 +53,11 @@ class Products:
 
     matrix: Any
 
-    def times(self, V: Block) -> Block:
-        product: Block = self.matrix @ V
+    def times(self, V: Floats) -> Floats:
+        product: Floats = self.matrix @ V
         return product
 
-    def toarray(self) -> Block:
+    def toarray(self) -> Floats:
         return self.times(np.eye(self.matrix.shape[0]))
 
 
@@ -70,13 +68,13 @@ class DenseSymmetric:
     The blocks do not depend on the number of threads.
     """
 
-    matrix: NDArray[np.float64]
+    matrix: Floats
     in_parts: InParts = one_part
 
-    def toarray(self) -> Block:
+    def toarray(self) -> Floats:
         return self.matrix
 
-    def times(self, V: Block) -> Block:
+    def times(self, V: Floats) -> Floats:
         n = self.matrix.shape[0]
         bounds = [n * block // ROW_BLOCKS for block in range(ROW_BLOCKS + 1)]
         out = np.empty(V.shape)
@@ -95,10 +93,10 @@ class SparseLaplacian:
     """diag(diagonal) - W, for a CSR matrix W; threads share its rows."""
 
     weights: sparse.csr_array
-    diagonal: NDArray[np.float64]
+    diagonal: Floats
     in_parts: InParts = one_part
 
-    def times(self, V: Block) -> Block:
+    def times(self, V: Floats) -> Floats:
         from rmgl import kernels
 
         V, out, data = np.ascontiguousarray(V), np.empty(V.shape), self.weights.data
@@ -112,8 +110,8 @@ class SparseLaplacian:
         in_parts(multiply, len(V))
         return out
 
-    def toarray(self) -> Block:
-        dense: Block = -self.weights.toarray()
+    def toarray(self) -> Floats:
+        dense: Floats = -self.weights.toarray()
         dense[np.diag_indices_from(dense)] += self.diagonal
         return dense
 
@@ -122,7 +120,7 @@ class SparseLaplacian:
         return loop_indices(self.weights)
 
 
-def laplacian_of(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InParts) -> Symmetric:
+def laplacian_of(adjacency: Graph, diagonal: Floats, in_parts: InParts) -> Symmetric:
     """Return diag - W, dense if it is small or W is dense."""
     if isinstance(adjacency, np.ndarray):
         laplacian = np.negative(adjacency)
@@ -136,13 +134,13 @@ def laplacian_of(adjacency: Graph, diagonal: NDArray[np.float64], in_parts: InPa
 def smallest_pairs(
     matrix: Symmetric,
     spectrum: tuple[float, float],
-    known: Block,
+    known: Floats,
     count: int,
     *,
     tol: float,
     max_products: int,
-    alike: NDArray[np.intp] | None = None,
-) -> Block:
+    alike: Indices | None = None,
+) -> Floats:
     """Eigenvectors of the `count` smallest eigenvalues, orthogonal to the known eigenvectors.
 
     All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's
@@ -165,7 +163,7 @@ def smallest_pairs(
 
 def partial_spectrum(
     matrix: Symmetric, spectrum: tuple[float, float], max_products: int
-) -> Callable[..., Block]:
+) -> Callable[..., Floats]:
     """search(known, count, tol, alike): Lanczos eigenvectors beside the known ones.
 
     It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved
@@ -176,16 +174,13 @@ def partial_spectrum(
     length = (ceiling - floor) or 1.0
     generator = np.random.RandomState(0)
 
-    def search(
-        known: Block, count: int, tol: float, alike: NDArray[np.intp] | None = None
-    ) -> Block:
+    def search(known: Floats, count: int, tol: float, alike: Indices | None = None) -> Floats:
         n = known.shape[0]
         start: Any = generator.standard_normal(n)
 
-        def multiply(vector: Block) -> Block:
+        def multiply(vector: Floats) -> Floats:
             x = np.ascontiguousarray(vector).reshape(n)
-            image: Block = ceiling * x - matrix.times(x) - known @ (length * (known.T @ x))
-            return image
+            return ceiling * x - matrix.times(x) - known @ (length * (known.T @ x))
 
         basis = min(n, max(2 * count + 1, LEAST_BASIS))
         _, vectors = eigsh(
@@ -198,13 +193,13 @@ def partial_spectrum(
             maxiter=max(1, max_products // (basis - count)),
         )
         vectors = vectors if alike is None else with_means(vectors, alike)
-        left: Block = linalg.qr(vectors - known @ (known.T @ vectors), mode="economic")[0]
+        left: Floats = linalg.qr(vectors - known @ (known.T @ vectors), mode="economic")[0]
         return left
 
     return search
 
 
-def with_means(vectors: Block, alike: NDArray[np.intp]) -> Block:
+def with_means(vectors: Floats, alike: Indices) -> Floats:
     """Columns with their means over nodes that are alike, where these hardly differ.
 
     A restart of ARPACK lets them differ by `tol`.
@@ -214,7 +209,7 @@ def with_means(vectors: Block, alike: NDArray[np.intp]) -> Block:
     return np.where(np.linalg.norm(vectors - means, axis=0) <= NEARLY_ALIKE, means, vectors)
 
 
-def ritz(matrix: Symmetric, block: Block) -> tuple[Block, NDArray[np.float64]]:
+def ritz(matrix: Symmetric, block: Floats) -> tuple[Floats, Floats]:
     """Return the Ritz vectors and values of the matrix in the span of an orthonormal block."""
     values, turn = linalg.eigh(block.T @ matrix.times(block))
     return block @ turn, values

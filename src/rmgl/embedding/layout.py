@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
+from rmgl.matrix import Floats
 from rmgl.running.threads import single_threaded
 
 NEIGHBORS = 15
@@ -33,8 +33,6 @@ EXAGGERATION = 6.0
 MOMENTUM = 0.8
 LAST_STEP = 0.1
 """Length of the last step, as a share of the first."""
-
-Floats = NDArray[np.float64]
 
 
 def neighbor_layout(
@@ -98,9 +96,7 @@ def pulled(places: Floats, weights: sparse.csr_array) -> Floats:
     return np.column_stack([np.add.reduceat(apart * near, starts) for apart in (x, y)])
 
 
-def pushed(
-    places: Floats, random_state: np.random.RandomState, n_partners: int = PARTNERS
-) -> Floats:
+def pushed(places: Floats, random_state: np.random.RandomState) -> Floats:
     """The repulsion of every place by all others, estimated from random pairs:
 
         sum_j q_ij^2 (y_i - y_j) / mean_ij q_ij / N        q_ij = 1 / (1 + |y_i - y_j|^2)
@@ -108,7 +104,7 @@ def pushed(
     Places must be in random order: pairs are those that are a random number of places apart.
     """
     n = len(places)
-    shifts = random_state.randint(1, n, size=n_partners)
+    shifts = random_state.randint(1, n, size=PARTNERS)
     twice = np.ascontiguousarray(np.concatenate([places, places]).T)
     force, total = np.zeros((2, n)), 0.0
     for shift in shifts:

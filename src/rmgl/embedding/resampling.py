@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.embedding.balance import Balance
 from rmgl.embedding.common_graph import Graph
 from rmgl.embedding.eigenvectors import smallest_eigenvectors, unit_rows
 from rmgl.embedding.labels import cluster_rows, labels_of_nearest
+from rmgl.matrix import Floats, Indices
 from rmgl.running.checkpoint import Checkpoint
 
 KEPT = 0.8
@@ -22,14 +22,14 @@ MOST_ROWS = 10_000
 """Rows beyond which k-means finds its centers on a random sample of as many."""
 
 
-def four_fifths(nodes: NDArray[np.intp], random_state: np.random.RandomState) -> NDArray[np.intp]:
+def four_fifths(nodes: Indices, random_state: np.random.RandomState) -> Indices:
     """Four fifths of the nodes, and two at least, drawn at random, in their order."""
     return np.sort(random_state.permutation(nodes)[: max(2, round(KEPT * nodes.size))])
 
 
 def parts_of(
     graph: Graph,
-    nodes: NDArray[np.intp],
+    nodes: Indices,
     numbers: Sequence[int],
     random_state: np.random.RandomState,
     *,
@@ -38,7 +38,7 @@ def parts_of(
     balanced: bool = False,
     of_unit_length: bool = True,
     checkpoint: Checkpoint | None = None,
-) -> list[NDArray[np.intp]]:
+) -> list[Indices]:
     """Labels of some nodes, one set for each number of parts, by spectral clustering among them.
 
     There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are
@@ -68,11 +68,8 @@ def parts_of(
 
 
 def cut(
-    vectors: NDArray[np.float64],
-    number: int,
-    random_state: np.random.RandomState,
-    of_unit_length: bool = True,
-) -> NDArray[np.intp]:
+    vectors: Floats, number: int, random_state: np.random.RandomState, of_unit_length: bool = True
+) -> Indices:
     """Labels from the first eigenvectors of a graph, as many as parts are wanted."""
     rows = vectors[:, :number]
     rows = unit_rows(rows) if of_unit_length else rows

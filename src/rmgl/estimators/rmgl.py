@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.utils import ClassifierTags
 
 from rmgl.automatic.policy import Policy
@@ -26,26 +23,19 @@ from rmgl.estimators.base import (
     one_of,
     whole_number,
 )
-from rmgl.estimators.holding import Predictor
+from rmgl.estimators.learning import Learner
 from rmgl.estimators.presenting import Presenter
 from rmgl.estimators.subsetting import Subsetter
-from rmgl.fitting.fit import fit_model, found_without
-from rmgl.fitting.ready import Ready, in_canonical_order, scaled
 from rmgl.layer import SOLVERS
-from rmgl.model.known import check_known
 from rmgl.model.run import Run
-from rmgl.results.weak_points import warn_about
 from rmgl.running.progress import stages
-from rmgl.running.threads import number_of_workers, team_of
-from rmgl.views.check_view import has_stored, is_given_view
+from rmgl.views.check_view import has_stored
 from rmgl.views.scaling import METRICS
-from rmgl.views.views import Views
 
 AUTO = one_of("auto")
-logger = logging.getLogger(__name__)
 
 
-class RMGL(Predictor, Presenter, Subsetter):
+class RMGL(Learner, Presenter, Subsetter):
     """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding,
     clusters.
 
@@ -225,8 +215,7 @@ class RMGL(Predictor, Presenter, Subsetter):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from rmgl import RMGL
+    >>>     >>> from rmgl import RMGL
     >>> rng = np.random.default_rng(0)
     >>> centers = np.repeat([0.0, 5.0, 10.0], 20)[:, None]
     >>> left, right = centers + rng.normal(size=(60, 2)), -centers + rng.normal(size=(60, 3))
@@ -376,62 +365,9 @@ class RMGL(Predictor, Presenter, Subsetter):
             run = Run(callback, self.max_seconds, checkpoint, stage)
             run.stage("scaling")
             if client is None and not has_stored(X):
-                return self._learn(self._ready(X, y, observed), run)
-            return self._fit_on_workers(X, y, observed, run, client)
-
-    def _fit_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> RMGL:
-        """Leave stored rows with the workers, if they can prepare them; let them search others."""
-        from rmgl.distributed import prepare
-        from rmgl.distributed.searched_rows import SearchedRows
-        from rmgl.distributed.sources import NeedsRows
-
-        client = prepare.default_client() if client is None else client
-        shown = self.verbose > 0
-        if has_stored(X) and self._workers_can_prepare(y, observed):
-            try:
-                with prepare.prepared(
-                    X,
-                    client,
-                    self.scale,
-                    n_neighbors=self.n_neighbors,
-                    candidates=self.candidates,
-                    progress=shown,
-                    checkpoint=run.checkpoint,
-                ) as found:
-                    self._note_features(found.views, found.views)
-                    return self._learn(Ready.on_workers(found), run)
-            except NeedsRows as reason:
-                logger.warning("this process reads and prepares the views, because %s", reason)
-        with prepare.searching_on(client, shown) as workers:
-            ready = self._ready(prepare.loaded(X, workers, self.align is not None), y, observed)
-            return self._learn(ready, run, partial(SearchedRows.of_rows, workers))
-
-    def _workers_can_prepare(self, y: Any, observed: Any) -> bool:
-        """Whether workers can prepare tables of numbers for a fit with these parameters."""
-        plain = observed is None and self.align is None and self.views is None
-        unknown = y is None or not np.any(np.asarray(y) == -1)
-        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
-        chosen = self._parameters.automatic and self._parameters.rules.local_scaling
-        return plain and unknown and euclidean and chosen
-
-    def _ready(self, X: Any, y: Any, observed: Any) -> Ready:
-        """Check the views, and scale them. What is not scaled is not kept beside them."""
-        parameters, X = self._parameters, [X] if is_given_view(X) else X
-        views = Views.of(X, self.views, align=self.align, observed=observed)
-        self._check_cells(views)
-        self._note_features(X, views)
-        index, recognized = views.index, views.recognized
-        known = None if y is None else check_known(y, views.n_rows, parameters.given_number)
-        tied = known is not None and not found_without(views, known, parameters)
-        views, canonical = in_canonical_order(views, parameters, known)
-        return scaled(
-            views, canonical, parameters, index=index, recognized=recognized, known=known, tied=tied
-        )
-
-    def _learn(self, ready: Ready, run: Run, searching: Callable[[Any], Any] | None = None) -> RMGL:
-        with team_of(number_of_workers(self.n_jobs), searching) as team:
-            self._keep(fit_model(ready, self._parameters, run, team))
-        warn_about(self.fitted_)
+                self._learn(self._ready(X, y, observed), run)
+            else:
+                self._learn_on_workers(X, y, observed, run, client)
         return self
 
     @property

@@ -23,6 +23,7 @@ from rmgl.embedding.labels import cluster_rows
 from rmgl.experiments.data import Problem
 from rmgl.experiments.grids import Setting
 from rmgl.experiments.methods import METHODS
+from rmgl.matrix import Floats
 from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.running.threads import number_of_workers
 from rmgl.version import __version__
@@ -96,7 +97,7 @@ def compute_one(cell: Cell, folder: Path) -> str:
     return f"{cell.label} {cell.setting.method}"
 
 
-def score(rows: NDArray[np.float64], problem: Problem, runs: int) -> dict[str, list[float]]:
+def score(rows: Floats, problem: Problem, runs: int) -> dict[str, list[float]]:
     """Return NMI and accuracy of k-means on the rows, for `runs` seeds."""
     clusters = [cluster_rows(rows, problem.n_clusters, random_state=seed) for seed in range(runs)]
     return {

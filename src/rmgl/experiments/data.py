@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.datasets import fetch_coil20, load_uci_digits, make_complementary_layers
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
+from rmgl.matrix import Floats, Indices
 
 UCI_BETA = [float(value) for value in PAPER_PARAMETERS["beta"]]
 
@@ -21,8 +21,8 @@ class Problem:
     """Views to cluster, their true classes, and the beta of the paper for alpha = 100."""
 
     name: str
-    views: dict[str, NDArray[np.float64]]
-    target: NDArray[np.intp]
+    views: dict[str, Floats]
+    target: Indices
     paper_beta: list[float]
 
     @property

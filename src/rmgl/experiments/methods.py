@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.manifold import spectral_embedding
 from sklearn.neighbors import kneighbors_graph
 
@@ -19,11 +18,11 @@ from rmgl.baselines.baseline import spectral_rows
 from rmgl.baselines.gl_sigrep import DEFAULT_ALPHA, SigRepLayer
 from rmgl.estimators.rmgl import RMGL
 from rmgl.experiments.data import Problem
-from rmgl.matrix import side_by_side
+from rmgl.matrix import Floats, side_by_side
 from rmgl.model.problems import default_alpha, default_beta
 from rmgl.views.views import Views
 
-Embeddings = dict[str, NDArray[np.float64]]
+Embeddings = dict[str, Floats]
 
 
 def rmgl(problem: Problem, **parameters: Any) -> Embeddings:
@@ -146,7 +145,7 @@ METHODS: dict[str, Callable[..., Embeddings]] = {
 }
 
 
-def alphas(views: Views, edges: float | str) -> NDArray[np.float64]:
+def alphas(views: Views, edges: float | str) -> Floats:
     """Return one alpha per view from the parameter `edges`."""
     if not isinstance(edges, str):
         return np.full(len(views.names), float(edges))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from rmgl.matrix import Floats, Indices
 from rmgl.plots.drawing import COLORS, new_figure
 
 if TYPE_CHECKING:
@@ -87,12 +88,7 @@ def scatter_grid(arrays: Mapping[str, NDArray[Any]], names: Sequence[str]) -> Fi
 
 
 def scatter(
-    ax: Axes,
-    points: NDArray[np.float64],
-    target: NDArray[np.intp],
-    title: str,
-    size: float,
-    numbered: bool = False,
+    ax: Axes, points: Floats, target: Indices, title: str, size: float, numbered: bool = False
 ) -> None:
     """Draw points colored by class and, if `numbered`, the number of each class at its median."""
     for label in np.unique(target):
@@ -141,17 +137,15 @@ def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
     return figure
 
 
-def leading_directions(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def leading_directions(rows: Floats) -> Floats:
     """Project rows on their first two principal components."""
     centered = rows - rows.mean(axis=0)
     left, strength, _ = np.linalg.svd(centered, full_matrices=False)
-    projected: NDArray[np.float64] = (left * strength)[:, :2]
+    projected: Floats = (left * strength)[:, :2]
     return projected
 
 
-def draw_graph(
-    ax: Axes, adjacency: NDArray[np.float64], target: NDArray[np.intp], title: str
-) -> None:
+def draw_graph(ax: Axes, adjacency: Floats, target: Indices, title: str) -> None:
     """Draw a graph with each class in a disc; edges between classes are gray."""
     from matplotlib.collections import LineCollection
 
@@ -181,7 +175,7 @@ def draw_graph(
     ax.autoscale_view()
 
 
-def class_layout(target: NDArray[np.intp]) -> NDArray[np.float64]:
+def class_layout(target: Indices) -> Floats:
     """Return positions of the nodes: each class in a disc, with the discs on a circle."""
     position = np.empty((target.size, 2))
     labels = np.unique(target)

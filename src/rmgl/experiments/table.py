@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.experiments.cells import Cell, read
 from rmgl.experiments.grids import Setting, describe
+from rmgl.matrix import Floats
 
 ORDER = (
     "RMGL (Q)",
@@ -37,7 +37,7 @@ class Result:
     nmi: list[float] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
     seconds: float = 0.0
-    embedding: NDArray[np.float64] | None = None
+    embedding: Floats | None = None
     components: list[list[int]] = field(default_factory=list)
 
     @property

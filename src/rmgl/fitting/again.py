@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.fitting.fitted import FittedModel
+from rmgl.matrix import Indices
 from rmgl.views.views import Views
 
-Rows = NDArray[np.intp]
 
-
-def rows_of(model: FittedModel, clusters: Any) -> Rows:
+def rows_of(model: FittedModel, clusters: Any) -> Indices:
     """Return the rows of some clusters, in their order in the model."""
     wanted = np.atleast_1d(np.asarray(clusters))
     known = wanted.dtype.kind in "iu" and wanted.size > 0
@@ -27,7 +26,7 @@ def rows_of(model: FittedModel, clusters: Any) -> Rows:
     return np.flatnonzero(np.isin(model.labels, wanted))
 
 
-def rows_again(model: FittedModel, rows: Rows, views: Sequence[str] | None) -> Views:
+def rows_again(model: FittedModel, rows: Indices, views: Sequence[str] | None) -> Views:
     """Return some rows of the views, as they were scaled for the fit.
 
     They are named by their labels or, without labels, by their numbers in the model.
@@ -44,7 +43,7 @@ def rows_again(model: FittedModel, rows: Rows, views: Sequence[str] | None) -> V
     return replace(kept.of_views(list(chosen)).of_entities(rows), index=names[rows])
 
 
-def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Rows:
+def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Indices:
     """Return the rows of a model with these names, which `rows_again` has given them."""
     if names is None:
         raise ValueError(
@@ -67,7 +66,7 @@ def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Rows:
     return np.array([place[name] for name in names.tolist()], dtype=np.intp)
 
 
-def with_labels(model: FittedModel, rows: Rows, labels: Rows) -> FittedModel:
+def with_labels(model: FittedModel, rows: Indices, labels: Indices) -> FittedModel:
     """Return a model in which some rows have other labels, and all others keep theirs.
 
     The first new clusters get the numbers of those that are empty without the rows, and the others

@@ -12,11 +12,12 @@ from rmgl.embedding.eigenvectors import signed
 from rmgl.embedding.labels import as_met, balance_among
 from rmgl.fitting.fitted import FittedModel
 from rmgl.fitting.ready import Ready
+from rmgl.matrix import Indices
 from rmgl.running.threads import Team
 
 
 def with_others_placed(
-    model: FittedModel, entities: NDArray[np.intp] | None, ready: Ready, team: Team
+    model: FittedModel, entities: Indices | None, ready: Ready, team: Team
 ) -> FittedModel:
     """Extend what was learned on some `entities` (None: on all) to all: the others are placed as
     new rows are.

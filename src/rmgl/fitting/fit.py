@@ -11,11 +11,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from rmgl.automatic.choose import Choice, choose
-from rmgl.automatic.layers import task_of
+from rmgl.automatic.layers import Task, wanted_pairs
+from rmgl.automatic.spaces import Spaces
 from rmgl.embedding.common_graph import components, weighted_sum
 from rmgl.embedding.eigenvectors import signed, unit_rows
 from rmgl.embedding.labels import label_rows, label_with_known, matched, place_fragments
@@ -23,10 +23,11 @@ from rmgl.fitting.entities import in_order_of_caller, with_others_placed
 from rmgl.fitting.fitted import FitEvidence, FittedModel
 from rmgl.fitting.ready import Parameters, Ready, in_canonical_order, scaled
 from rmgl.layer import Layer
+from rmgl.matrix import Floats, Indices, Mask
 from rmgl.model.again import separate, separated, without_fragments
 from rmgl.model.alternate import Outcome, alternate, common_graph
 from rmgl.model.known import AGREEING
-from rmgl.model.problems import ViewProblem, candidates_in_order, given_problems
+from rmgl.model.problems import Stores, ViewProblem, candidates_in_order, given_problems
 from rmgl.model.run import Run
 from rmgl.placing.outliers import score_outliers
 from rmgl.running.progress import Stopwatch
@@ -97,7 +98,7 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
     )
 
 
-def without_holes(solved: Solved) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def without_holes(solved: Solved) -> tuple[Floats, Indices]:
     """The embedding with rows for the fragments, between those of their neighbors, and which
     entities these are.
     """
@@ -111,8 +112,8 @@ def without_holes(solved: Solved) -> tuple[NDArray[np.float64], NDArray[np.intp]
 
 
 def label(
-    solved: Solved, embedding: NDArray[np.float64], layers: list[Layer], ready: Ready, work: Work
-) -> NDArray[np.intp]:
+    solved: Solved, embedding: Floats, layers: list[Layer], ready: Ready, work: Work
+) -> Indices:
     """The components if they were asked for and are there, else k-means on the rows of the
     embedding, from known labels if any.
     """
@@ -133,11 +134,7 @@ def label(
 
 
 def evidence_of(
-    solved: Solved,
-    first_labels: NDArray[np.intp],
-    labels: NDArray[np.intp],
-    ready: Ready,
-    work: Work,
+    solved: Solved, first_labels: Indices, labels: Indices, ready: Ready, work: Work
 ) -> FitEvidence:
     """What the report will be made from: its second answers can take as long as the fit, and many
     callers want labels only.
@@ -170,7 +167,7 @@ def why_stopped(work: Work) -> str:
     )
 
 
-def found_without(views: Views, known: NDArray[np.intp], parameters: Parameters) -> bool:
+def found_without(views: Views, known: Indices, parameters: Parameters) -> bool:
     """Whether a fit without the known labels agrees with nearly all of them, so that they need not
     change the layers.
 
@@ -214,7 +211,7 @@ class Solved:
     outcome: Outcome
 
     @property
-    def beta(self) -> NDArray[np.float64]:
+    def beta(self) -> Floats:
         """The weight of each layer in the embedding."""
         return np.array([problem.beta for problem in self.problems])
 
@@ -236,22 +233,25 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     parameters, workers = work.parameters, ready.workers
     if workers is not None:
         workers.use(work.team)
-    rules = parameters.rules
-    task = task_of(
-        ready.views,
+    views, n_neighbors, rules = ready.views, parameters.n_neighbors, parameters.rules
+    wanted = wanted_pairs(views, asked if workers is None else workers.length, n_neighbors)
+    pairs = list(wanted.values())
+    stores = Stores(views.n_rows, pairs, work.team, copies=2)
+    task = Task(
+        spaces=Spaces.of(views, pairs, work.team) if workers is None else workers.spaces,
         # a given graph has its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
-        candidates=asked if workers is None else workers.length,
-        n_neighbors=parameters.n_neighbors,
-        min_cluster_size=parameters.given_size,
-        solver=parameters.solver,
+        n_neighbors=n_neighbors,
+        wanted=wanted,
+        stores=stores,
         team=work.team,
         random_state=work.random_state,
         run=work.run,
+        solver=parameters.solver,
+        min_cluster_size=parameters.given_size,
         known=ready.known,
         tied=ready.tied,
         alike=ready.canonical.alike,
-        spaces=None if workers is None else workers.spaces,
     )
     return choose(task, parameters.given_number)
 
@@ -268,8 +268,7 @@ def given(ready: Ready, asked: Any, work: Work) -> Choice:
         n_neighbors=parameters.n_neighbors,
         team=work.team,
         run=work.run,
-        known=ready.known,
-        tied=ready.tied,
+        known=ready.known if ready.tied else None,
     )
     beta = np.array([problem.beta for problem in problems])
     return Choice(
@@ -286,9 +285,7 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     """
     alike = alike_among(ready.canonical.alike, choice.entities)
 
-    def again(
-        problems: Sequence[ViewProblem], fragments: NDArray[np.bool_] | None = None
-    ) -> Outcome:
+    def again(problems: Sequence[ViewProblem], fragments: Mask | None = None) -> Outcome:
         balanced = ready.views.only_graphs
         return algorithm_1(problems, choice.n_clusters, fragments, alike, balanced, work)
 
@@ -310,8 +307,8 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
 def algorithm_1(
     problems: Sequence[ViewProblem],
     n_clusters: int,
-    fragments: NDArray[np.bool_] | None,
-    alike: NDArray[np.intp] | None,
+    fragments: Mask | None,
+    alike: Indices | None,
     balanced: bool,
     work: Work,
 ) -> Outcome:

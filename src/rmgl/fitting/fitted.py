@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,13 @@ from rmgl.embedding.common_graph import Graph
 from rmgl.embedding.eigenvectors import Embedding
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
+from rmgl.matrix import Floats, Indices
 from rmgl.model.alternate import HISTORY, HistoryRow
 from rmgl.placing.outliers import Scoring, spreads_of
 from rmgl.placing.placement import Placement
 from rmgl.views.features import LARGEST_VALUE
 from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +31,13 @@ class FitEvidence:
     of the fit.
     """
 
-    order: NDArray[np.intp]
+    order: Indices
     """The rows of the caller, in the order of the fit,"""
-    entities: NDArray[np.intp]
+    entities: Indices
     """and those of them that the model was learned on."""
-    first_labels: NDArray[np.intp]
+    first_labels: Indices
     """The clusters of these, as they were numbered first."""
-    labels: NDArray[np.intp]
+    labels: Indices
     """The clusters of all entities, in the order of the caller; nobody else has this array."""
     embedding: Embedding
     graph: Graph | None
@@ -76,18 +75,18 @@ class FittedModel:
     scale: list[tuple[str, str]]
     n_clusters: int
     number: NumberOfClusters | None
-    view_weights: FloatArray
-    view_roughness: FloatArray | None
-    guide: FloatArray | None
+    view_weights: Floats
+    view_roughness: Floats | None
+    guide: Floats | None
     layers: list[Layer]
-    alpha: FloatArray
-    beta: FloatArray
-    embedding: FloatArray
-    eigenvalues: FloatArray
-    labels: NDArray[np.intp]
-    fragments: NDArray[np.intp]
-    placed: NDArray[np.intp]
-    outlier_score: FloatArray
+    alpha: Floats
+    beta: Floats
+    embedding: Floats
+    eigenvalues: Floats
+    labels: Indices
+    fragments: Indices
+    placed: Indices
+    outlier_score: Floats
     history: list[HistoryRow]
     converged: bool
     n_iter: int

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.automatic.policy import Policy
+from rmgl.matrix import Indices
 from rmgl.model.problems import given_graphs, is_auto
 from rmgl.views.canonical import Canonical, canonical_order
 from rmgl.views.stored import StoredViews
@@ -32,7 +32,7 @@ class Ready:
     canonical: Canonical
     recognized: Sequence[str] = ()
     """The names of views that were given as features and look like networks."""
-    known: NDArray[np.intp] | None = None
+    known: Indices | None = None
     """Known labels, -1 where they are not known (None: none is),"""
     tied: bool = False
     """and whether they change the costs of the layers."""
@@ -58,7 +58,7 @@ class Ready:
 
 
 def in_canonical_order(
-    views: Views, parameters: Parameters, known: NDArray[np.intp] | None = None
+    views: Views, parameters: Parameters, known: Indices | None = None
 ) -> tuple[Views, Canonical]:
     """The views as their distances are taken, with their entities sorted by content; none of their
     arrays is the caller's.
@@ -77,7 +77,7 @@ def scaled(
     *,
     index: NDArray[Any] | None,
     recognized: Sequence[str] = (),
-    known: NDArray[np.intp] | None = None,
+    known: Indices | None = None,
     tied: bool = False,
 ) -> Ready:
     """Scale views in canonical order; `index` and `known` are in the order of the caller."""
@@ -153,6 +153,13 @@ class Parameters:
         it).
         """
         return None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
+
+    @property
+    def of_plain_tables(self) -> bool:
+        """Whether workers can prepare tables of numbers for a fit with these parameters."""
+        plain = self.align is None and self.views is None
+        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
+        return plain and euclidean and self.automatic and self.rules.local_scaling
 
     def essential(self) -> dict[str, Any]:
         """What the result depends on, as a file can hold it."""

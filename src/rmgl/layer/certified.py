@@ -14,7 +14,7 @@ from rmgl.layer.newton import solve_newton
 from rmgl.layer.problem import DualSolution, LayerProblem
 from rmgl.layer.result import Layer, Origin, make_layer
 from rmgl.running.progress import Stopwatch
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 EPSILON = float(np.finfo(np.float64).eps)
 SMALLEST_ALPHA = 1e-300
@@ -31,7 +31,7 @@ def solve_certified(
     solver: str = "newton",
     start: Vector | None = None,
     certified: bool = True,
-    check: Check = lambda: None,
+    check: Check = no_check,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
     """Solve the layer problem, with candidates widened until no other pair can carry weight.

@@ -28,7 +28,7 @@ import numpy as np
 from rmgl.edges import Vector
 from rmgl.layer.newton import starting_point
 from rmgl.layer.problem import DualSolution, LayerProblem
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 MAX_ASCENT_STEPS = 100_000
 STEP_FACTOR = 1.5
@@ -48,7 +48,7 @@ def solve_dual_ascent(
     *,
     tol: float = 1e-8,
     max_iter: int | None = None,
-    check: Check = lambda: None,
+    check: Check = no_check,
 ) -> DualSolution:
     """Maximize the dual by gradient ascent until the KKT residual is at most `tol`."""
     point, n_passes = starting_point(problem, start)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rmgl.edges import Vector
 from rmgl.layer.problem import DualPoint, DualSolution, LayerProblem
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 MAX_NEWTON_STEPS = 200
 SUFFICIENT_DECREASE = 1e-4
@@ -31,7 +31,7 @@ def solve_newton(
     *,
     tol: float = 1e-8,
     max_iter: int | None = None,
-    check: Check = lambda: None,
+    check: Check = no_check,
 ) -> DualSolution:
     """Minimize Phi(u) until the KKT residual is at most `tol`; 0 steps from the solution."""
     point, passes = starting_point(problem, start)

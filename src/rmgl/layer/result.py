@@ -15,9 +15,9 @@ from rmgl.archive.records import record
 from rmgl.checks import Unsound, sound_indices, sound_numbers, sound_sparse
 from rmgl.edges import Candidates, PairList, Vector
 from rmgl.edges.local_scaling import LocalScaling
-from rmgl.layer.graphs import graph_to_igraph, graph_to_networkx
+from rmgl.layer.graphs import edge_list, load
 from rmgl.layer.problem import DualSolution, LayerProblem, Status
-from rmgl.matrix import square_in_order
+from rmgl.matrix import Indices, square_in_order
 
 Role = Literal["view", "consensus", "neighbors"]
 PROVEN = ("all pairs", "certified", "given edges", "given pairs")
@@ -39,11 +39,15 @@ class Origin:
 
     name: str
     role: Role = "view"
-    nodes: NDArray[np.intp] | None = None
+    nodes: Indices | None = None
     views: tuple[int, ...] = (0,)
     factors: tuple[float, ...] = (1.0,)
     consensus_share: float = 0.0
     network_share: float = 0.0
+
+    def own(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """The rows of the entities in the layer."""
+        return rows if self.nodes is None else rows[self.nodes]
 
 
 @record
@@ -93,7 +97,7 @@ class Layer:
     """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
     role: Role = "view"
     """"view" for the layer of one view, "consensus", or "neighbors" for given nearest neighbors."""
-    nodes: NDArray[np.intp] | None = field(default=None, repr=False)
+    nodes: Indices | None = field(default=None, repr=False)
     """Indices of the entities in the layer (None: all)."""
     views: tuple[int, ...] = (0,)
     """Indices of the views that the layer was learned from."""
@@ -232,7 +236,7 @@ class Layer:
         adjacency = square_in_order(self.adjacency, self.nodes)
         return replace(self, adjacency=adjacency, potentials=self.own_potentials, nodes=None)
 
-    def in_order(self, order: NDArray[np.intp]) -> Layer:
+    def in_order(self, order: Indices) -> Layer:
         """Return the layer with its nodes in another order, given by their present numbers."""
         nodes, scaling_order = None, order
         if self.nodes is not None:
@@ -256,7 +260,11 @@ class Layer:
         >>> sorted(layer.to_networkx().edges)
         [(0, 1), (2, 3)]
         """
-        return graph_to_networkx(self.name, self.adjacency)
+        graph = load("networkx").Graph(name=self.name)
+        graph.add_nodes_from(range(self.n_nodes))
+        ends = (values.tolist() for values in edge_list(self.adjacency))
+        graph.add_weighted_edges_from(zip(*ends, strict=True))
+        return graph
 
     def to_igraph(self) -> Any:
         """Convert the layer to an `igraph.Graph` with edge attribute `weight` (needs igraph).
@@ -268,11 +276,15 @@ class Layer:
         >>> sorted(layer.to_igraph().get_edgelist())
         [(0, 1), (2, 3)]
         """
-        return graph_to_igraph(self.name, self.adjacency)
+        first, second, weights = edge_list(self.adjacency)
+        edges = np.column_stack([first, second]).tolist()
+        named, weighted = {"name": self.name}, {"weight": weights.tolist()}
+        igraph = load("igraph")
+        return igraph.Graph(self.n_nodes, edges, graph_attrs=named, edge_attrs=weighted)
 
 
 def padded_graph(
-    adjacency: sparse.csr_array, nodes: NDArray[np.intp] | None, n_nodes: int
+    adjacency: sparse.csr_array, nodes: Indices | None, n_nodes: int
 ) -> sparse.csr_array:
     """Extend a graph on some of the nodes to all of them; the others have no edges."""
     if nodes is None:

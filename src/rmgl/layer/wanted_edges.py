@@ -9,7 +9,7 @@ import numpy as np
 from rmgl.edges import Candidates
 from rmgl.layer.certified import solve_certified
 from rmgl.layer.result import Layer, Origin
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 MAX_NEIGHBOR_SHARE = 0.5
 """Largest number of edges per node, as a share of the other nodes."""
@@ -32,7 +32,7 @@ def solve_for_edges(
     *,
     last: Layer | None = None,
     tol: float = 1e-4,
-    check: Check = lambda: None,
+    check: Check = no_check,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
     """Learn the layer whose nodes have `n_neighbors` edges on average, within 3 %.

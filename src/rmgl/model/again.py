@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.embedding.common_graph import Graph
 from rmgl.embedding.eigenvectors import Embedding
 from rmgl.embedding.labels import Fragments, embed_without, find_fragments
+from rmgl.matrix import Mask
 from rmgl.model.alternate import Outcome, State, common_graph
 from rmgl.model.problems import ViewProblem
 from rmgl.running.progress import warn_caller
@@ -59,13 +59,11 @@ def separated(outcome: Outcome, n_clusters: int) -> bool:
 FRAGMENT_TOL = 1e-4
 """Relative residual of the eigenvectors that are used to find fragments."""
 
-SolveWithout = Callable[[Sequence[ViewProblem], NDArray[np.bool_] | None], Outcome]
+SolveWithout = Callable[[Sequence[ViewProblem], Mask | None], Outcome]
 """solve(problems, fragments): Algorithm 1 without the fragments."""
 
 
-def _embed(
-    state: State, graph: Graph, n_clusters: int, fragments: NDArray[np.bool_] | None
-) -> Embedding:
+def _embed(state: State, graph: Graph, n_clusters: int, fragments: Mask | None) -> Embedding:
     """The last embedding if it excludes these fragments, otherwise a new one."""
     if fragments is state.embedding.fragments:
         return state.embedding

@@ -16,7 +16,6 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.edges import Costs, PairList, PairStore
 from rmgl.edges.interface import as_vector
@@ -27,6 +26,7 @@ from rmgl.embedding.labels import embed_without, judge_without
 from rmgl.layer import Layer, solve_certified
 from rmgl.layer.problem import squared_norm
 from rmgl.layer.result import padded_graph
+from rmgl.matrix import Floats, Indices, Mask
 from rmgl.model.problems import ViewProblem
 from rmgl.model.run import Run
 from rmgl.model.spreads import shared_spreads, spread_of, store_of
@@ -63,9 +63,9 @@ class State:
     problems: list[ViewProblem]
     layers: list[Layer]
     embedding: Embedding
-    terms: NDArray[np.float64]
+    terms: Floats
     """The three terms of the objective for every view: (M, 3)."""
-    alike: NDArray[np.intp] | None = None
+    alike: Indices | None = None
     """Numbers of the entities; copies have equal numbers (None: unknown)."""
     checkpoint: Checkpoint | None = None
     """The checkpoint that stores eigenvectors (None: no checkpoint)."""
@@ -115,8 +115,8 @@ def alternate(
     clock: Stopwatch | None = None,
     progress: Callable[[dict[str, Any]], None] = lambda row: None,
     run: Run | None = None,
-    fragments: NDArray[np.bool_] | None = None,
-    alike: NDArray[np.intp] | None = None,
+    fragments: Mask | None = None,
+    alike: Indices | None = None,
     balanced: bool = False,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
@@ -187,8 +187,8 @@ def first_state(
     accuracy: Accuracy,
     team: Team,
     clock: Stopwatch,
-    fragments: NDArray[np.bool_] | None = None,
-    alike: NDArray[np.intp] | None = None,
+    fragments: Mask | None = None,
+    alike: Indices | None = None,
     checkpoint: Checkpoint | None = None,
     balanced: bool = False,
 ) -> State:
@@ -229,8 +229,8 @@ def update_layers(
     embedding = state.embedding
 
     def update(
-        item: tuple[ViewProblem, Layer, NDArray[np.float64]], check: Check
-    ) -> tuple[ViewProblem, Layer, NDArray[np.float64]]:
+        item: tuple[ViewProblem, Layer, Floats], check: Check
+    ) -> tuple[ViewProblem, Layer, Floats]:
         view, layer, terms = item
         if view.given is not None:
             return view, layer, terms
@@ -296,7 +296,7 @@ def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
         return replace(last, embedding=_judge(last, team))
 
 
-def subspace_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
+def subspace_change(old: Floats, new: Floats) -> float:
     """||(I - Q Q') Q_old||_F / sqrt(K): 0 for the same subspace, 1 for an orthogonal one."""
     return float(np.linalg.norm(old - new @ (new.T @ old)) / np.sqrt(old.shape[1]))
 
@@ -340,8 +340,8 @@ def _embed(
     n_clusters: int,
     accuracy: Accuracy,
     team: Team,
-    fragments: NDArray[np.bool_] | None,
-    alike: NDArray[np.intp] | None,
+    fragments: Mask | None,
+    alike: Indices | None,
     checkpoint: Checkpoint | None,
     balance: Balance | None,
 ) -> Embedding:
@@ -373,9 +373,7 @@ def common_graph(state: State) -> Graph:
     return _graph(state.problems, state.layers)
 
 
-def _view_terms(
-    view: ViewProblem, layer: Layer, embedding: Embedding, check: Check
-) -> NDArray[np.float64]:
+def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> Floats:
     """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
     return np.array(

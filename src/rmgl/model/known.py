@@ -26,7 +26,8 @@ from rmgl.edges.interface import as_vector
 from rmgl.edges.local_scaling import LocalScaling
 from rmgl.edges.neighborhoods import require_list_memory
 from rmgl.edges.space import as_space
-from rmgl.running.threads import Check
+from rmgl.matrix import Indices
+from rmgl.running.threads import Check, no_check
 
 UNLABELED = -1
 AGREEING = 0.95
@@ -34,10 +35,8 @@ AGREEING = 0.95
 APART = 100.0
 """Cost that is added to a pair with different labels, in costs of a typical 7th neighbor."""
 
-Labels = NDArray[np.intp]
 
-
-def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Labels | None:
+def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Indices | None:
     """The known labels, -1 for unknown; None if none is known, or y has no -1: with all labels
     known there is nothing to find.
     """
@@ -72,7 +71,7 @@ def are_whole_numbers(values: NDArray[Any]) -> bool:
     return values.dtype.kind in "iub"
 
 
-def check_classes(classes: Labels, n_clusters: int) -> None:
+def check_classes(classes: Indices, n_clusters: int) -> None:
     """Raise a ValueError if there are more classes, or larger labels, than clusters."""
     if classes.size > n_clusters:
         raise ValueError(
@@ -88,12 +87,12 @@ def check_classes(classes: Labels, n_clusters: int) -> None:
 
 
 def with_known(
-    candidates: Candidates, space: Any, known: Labels | None, check: Check = lambda: None
+    candidates: Candidates, space: Any, known: Indices, check: Check = no_check
 ) -> Candidates:
     """Tie candidates with the same known label and keep those with different ones apart. `space` is
     a matrix or a space.
     """
-    if known is None or np.count_nonzero(known >= 0) < 2:
+    if np.count_nonzero(known >= 0) < 2:
         return candidates
     space = as_space(space)
     if candidates.neighborhoods is not None:
@@ -119,7 +118,7 @@ def with_known(
     return candidates.with_added(added, check=check)
 
 
-def tied_pairs(known: Labels) -> sparse.csr_array:
+def tied_pairs(known: Indices) -> sparse.csr_array:
     """The pattern of all pairs with the same known label."""
     members = [
         np.flatnonzero(known == label).astype(np.int32) for label in np.unique(known[known >= 0])

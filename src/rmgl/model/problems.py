@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.edges import AllPairs, Candidates, Costs, PairStore, Vector, find_candidates
@@ -20,7 +19,7 @@ from rmgl.layer.certified import check_magnitudes
 from rmgl.layer.network import default_alpha as network_alpha
 from rmgl.layer.network import network_candidates
 from rmgl.layer.result import given_candidates
-from rmgl.matrix import total_variance
+from rmgl.matrix import Floats, Indices, total_variance
 from rmgl.model.known import with_known
 from rmgl.model.run import Run
 from rmgl.running.threads import Check, Team
@@ -58,7 +57,7 @@ class ViewProblem:
         return self.origin.name
 
     @property
-    def nodes(self) -> NDArray[np.intp] | None:
+    def nodes(self) -> Indices | None:
         """Indices of the entities that are the nodes of its pairs (None: all)."""
         return self.origin.nodes
 
@@ -70,9 +69,9 @@ class ViewProblem:
     def distances(self) -> Costs:
         return self.candidates.distances
 
-    def own(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def own(self, rows: Floats) -> Floats:
         """The rows of its entities."""
-        return rows if self.nodes is None else rows[self.nodes]
+        return self.origin.own(rows)
 
 
 def is_auto(value: Any) -> bool:
@@ -107,7 +106,7 @@ def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
     return [sparse.csr_array(pattern + pattern.T) for pattern in found]
 
 
-def candidates_in_order(candidates: Any, views: Views, order: NDArray[np.intp]) -> Any:
+def candidates_in_order(candidates: Any, views: Views, order: Indices) -> Any:
     """The parameter `candidates` with given graphs among all entities, in the order of the views:
     `order` has the rows of the caller.
     """
@@ -132,14 +131,53 @@ def given_problems(
     n_neighbors: int,
     team: Team,
     run: Run,
-    known: Any = None,
-    tied: bool = True,
+    known: Indices | None = None,
 ) -> list[ViewProblem]:
-    """One problem for each view, from the parameters of `RMGL`.
+    """One problem for each view, from the parameters of `RMGL`; `known` are labels, -1 where they
+    are not known.
 
     Parameters set to "auto" get a heuristic default (`rmgl.model.problems`).
     """
-    names, points = views.names, [view.points() if view.graph is None else None for view in views]
+    points = [view.points() if view.graph is None else None for view in views]
+    asked = asked_candidates(candidates, views)
+    alphas, betas = given_weights(views, points, alpha, beta, n_clusters, n_neighbors, team)
+    wanted = [view.wanted(a, c) for view, a, c in zip(views, alphas, asked, strict=True)]
+    stores = Stores(views.n_rows, wanted, team)
+
+    def state(m: int, check: Check) -> ViewProblem:
+        view, a, b = views[m], float(alphas[m]), float(betas[m])
+        origin = Origin(view.name, nodes=view.entities, views=(m,))
+        if view.graph is not None:
+            return network_problem(view, origin, a, b, team)
+        pairs = find_candidates(
+            view.name,
+            points[m],
+            a,
+            wanted[m],
+            shared=stores.of(view.n_own),
+            executor=team,
+            checkpoint=run.checkpoint,
+            check=check,
+        )
+        if known is not None:
+            pairs = with_known(pairs, points[m], origin.own(known), check)
+        check_magnitudes(view.name, a, pairs.edges.largest(pairs.distances), b)
+        return ViewProblem(origin, pairs, a, b, views.n_rows)
+
+    return team(state, range(len(views)))
+
+
+def given_weights(
+    views: Views,
+    points: Sequence[Any],
+    alpha: Any,
+    beta: Any,
+    n_clusters: Any,
+    n_neighbors: int,
+    team: Team,
+) -> tuple[Floats, Floats]:
+    """The alpha and the beta of every view."""
+    names = views.names
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
     if betas is not None and not betas.any():
@@ -147,7 +185,6 @@ def given_problems(
             "beta is 0 for every view, so the embedding is not defined: set a positive beta for "
             "at least one view"
         )
-    asked = asked_candidates(candidates, views)
     if is_auto(n_clusters):
         raise ValueError(
             "n_clusters='auto' requires alpha='auto' and beta='auto': leave both at 'auto', or "
@@ -159,34 +196,7 @@ def given_problems(
         )
     if betas is None:
         betas = np.full(len(names), default_beta(alphas, views.n_rows, n_clusters, n_neighbors))
-    wanted = [view.wanted(a, c) for view, a, c in zip(views, alphas, asked, strict=True)]
-    stores = Stores(views.n_rows, wanted, team)
-
-    def state(m: int, check: Check) -> ViewProblem:
-        view, a, b = views[m], float(alphas[m]), float(betas[m])
-        origin = Origin(view.name, nodes=view.entities, views=(m,))
-        if view.graph is not None:
-            return network_problem(view, origin, a, b, team)
-
-        options: dict[str, Any] = {
-            "shared": stores.of(view.n_own),
-            "executor": team,
-            "check": check,
-        }
-        pairs = find_candidates(
-            view.name, points[m], a, wanted[m], checkpoint=run.checkpoint, **options
-        )
-        if tied:
-            pairs = with_known(
-                pairs,
-                points[m],
-                known if known is None or view.entities is None else known[view.entities],
-                check,
-            )
-        check_magnitudes(view.name, a, pairs.edges.largest(pairs.distances), b)
-        return ViewProblem(origin, pairs, a, b, views.n_rows)
-
-    return team(state, range(len(names)))
+    return alphas, betas
 
 
 def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
@@ -272,7 +282,7 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
 
 
 def default_beta(
-    alpha: NDArray[np.float64], n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
+    alpha: Floats, n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
 ) -> float:
     """One beta for all views: a light coupling.
 

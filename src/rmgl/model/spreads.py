@@ -9,7 +9,7 @@ import numpy as np
 from rmgl.edges import Costs, PairStore
 from rmgl.embedding.eigenvectors import Embedding
 from rmgl.model.problems import ViewProblem
-from rmgl.running.threads import Check
+from rmgl.running.threads import Check, no_check
 
 
 def store_of(view: ViewProblem) -> tuple[int, int]:
@@ -34,7 +34,7 @@ def shared_spreads(
 
 
 def spread_of(
-    view: ViewProblem, edges: PairStore, embedding: Embedding, check: Check = lambda: None
+    view: ViewProblem, edges: PairStore, embedding: Embedding, check: Check = no_check
 ) -> Costs:
     """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the
     embedding.

@@ -194,27 +194,6 @@ def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     return base64.b64encode(zlib.compress(block, 6)).decode("ascii")
 
 
-def unpacked(text: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Undo `packed`, as the page does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> facts, arrays = unpacked(packed({"n": 2}, {"x": np.array([0.5, 1.0], dtype=np.float32)}))
-    >>> facts["n"], arrays["x"].tolist()
-    (2, [0.5, 1.0])
-    """
-    block = zlib.decompress(base64.b64decode(text))
-    length = int.from_bytes(block[:8], "little")
-    facts = json.loads(block[8 : 8 + length])
-    dtypes = {kind: np.dtype(name).newbyteorder("<") for name, kind in KINDS_OF_COLORS.items()}
-    arrays = {
-        name: np.frombuffer(block, dtype=dtypes[kind], count=size, offset=8 + length + at)
-        for name, (kind, at, size) in facts.pop("arrays").items()
-    }
-    return facts, arrays
-
-
 def as_bytes(shares: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Shares from 0 to 1 in steps of 1/254; `NOT_KNOWN` where they are not known."""
     known = np.isfinite(shares)

@@ -101,26 +101,8 @@ def gather(
     """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
-    aside = np.union1d(model.fragments, model.placed)
-    stability = stability_of_clusters(
-        model.layers,
-        model.beta,
-        model.labels,
-        model.n_clusters,
-        aside,
-        of_unit_length=model.parameters.of_unit_length,
-        balanced=model.balance is not None,
-    )
-    clusters = cluster_facts(standing, model.labels, model.embedding, stability, own)
-    top = None
-    if explanation is not None:
-        top = one_side_each(explanation, model.views).top(FEATURES, by_view=True)
-    drawn: list[dict[str, Any] | None] = [None] * (0 if top is None else len(top))
+    clusters = cluster_facts(standing, model.labels, model.embedding, stability_of(model), own)
     shown = choose_shown(model.layers, special(model, standing, clusters))
-    features: tuple[list[PointFeature], int] = ([], 0)
-    if explanation is not None and top is not None and views is not None:
-        drawn = histograms(top, views, model.labels, own_units)
-        features = point_features(explanation, views, shown.entities[: shown.n_points], own_units)
 
     def laid_out(part: float) -> None:
         progress(MEASURED + part * (GATHERED - MEASURED))
@@ -131,21 +113,56 @@ def gather(
         report=report,
         standing=standing,
         clusters=clusters,
-        explanation=top,
-        distributions=drawn,
+        **shown_features(model, explanation, views, shown, own_units),
         own_units=own_units,
         ids=ids,
         columns=columns,
         associations=associations,
         shown=shown,
-        features=features[0],
-        n_features=features[1],
         name=name,
         points=points,
         inside=[neighbors.inside(model.labels) for neighbors in own],
         resolutions=None if model.number is None else resolutions_data(model),
         n_spread=n_spread,
     )
+
+
+def stability_of(model: FittedModel) -> NDArray[np.float64] | None:
+    """How far every cluster is found again without a fifth of the entities."""
+    return stability_of_clusters(
+        model.layers,
+        model.beta,
+        model.labels,
+        model.n_clusters,
+        np.union1d(model.fragments, model.placed),
+        of_unit_length=model.parameters.of_unit_length,
+        balanced=model.balance is not None,
+    )
+
+
+def shown_features(
+    model: FittedModel,
+    explanation: Explanation | None,
+    views: Views | None,
+    shown: Shown,
+    own_units: bool,
+) -> dict[str, Any]:
+    """The fields of `Content` about features."""
+    if explanation is None:
+        return {"explanation": None, "distributions": [], "features": [], "n_features": 0}
+    top = one_side_each(explanation, model.views).top(FEATURES, by_view=True)
+    drawn: list[dict[str, Any] | None] = [None] * len(top)
+    features, n_features = list[PointFeature](), 0
+    if views is not None:
+        drawn = histograms(top, views, model.labels, own_units)
+        points = shown.entities[: shown.n_points]
+        features, n_features = point_features(explanation, views, points, own_units)
+    return {
+        "explanation": top,
+        "distributions": drawn,
+        "features": features,
+        "n_features": n_features,
+    }
 
 
 def special(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rmgl.automatic.number_of_clusters import NumberOfClusters
 from rmgl.extras import not_installed
+from rmgl.plots.evidence import CRITERIA
 from rmgl.results.survival import SurvivalCurve
 
 MARGIN = 0.05
@@ -21,12 +22,18 @@ DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Lines of curves in turn, for readers who do not see their colors."""
 LEGEND_COLUMNS = 5
 """Names of clusters beside one another above survival curves; so many fit on a phone."""
-EVIDENCE = (
-    ("score", "score (decides)", "#0072B2", 3),
-    ("modularity", "modularity", "#D55E00", 1.5),
-    ("silhouette", "silhouette", "#CC79A7", 1.5),
-    ("stability", "stability", "#009E73", 1.5),
-)
+WRITTEN: dict[str, Any] = {
+    "text_align": "center",
+    "text_baseline": "middle",
+    "text_font_style": "bold",
+    "text_font_size": "16px",
+    "text_font": {"value": "system-ui, sans-serif"},
+    "background_fill_color": "white",
+    "background_fill_alpha": 0.85,
+    "padding": 3,
+    "border_radius": 6,
+}
+"""The style of the numbers of clusters among the points."""
 
 
 def bokeh(module: str) -> Any:
@@ -52,36 +59,17 @@ def as_item(figure: Any, target: str) -> Any:
 
 def scatter(points: NDArray[np.float64]) -> Any:
     """The common embedding. The page fills in what it shows, and follows the pointer."""
-    models = bokeh("models")
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = MARGIN * np.where(high > low, high - low, 1.0)
-    (left, bottom), (right, top) = (low - margin).tolist(), (high + margin).tolist()
-    plot = bokeh("plotting").figure(
-        x_range=(left, right),
-        y_range=(bottom, top),
-        name="plot",
-        height=520,
-        sizing_mode="stretch_width",
-        output_backend="webgl",
-        tools="pan,lasso_select,box_zoom,zoom_in,zoom_out,reset,save",
-        active_drag="pan",
-        toolbar_location="above",
-    )
-    plot.add_tools(models.WheelZoomTool())
-    plot.toolbar.active_scroll = None
-    plot.toolbar.logo = None
-    plot.axis.visible = False
-    plot.grid.visible = False
-    plot.background_fill_alpha = plot.border_fill_alpha = 0.0
-    image = models.ColumnDataSource(
-        {"image": [], "x": [], "y": [], "width": [], "height": []}, name="density"
-    )
-    plot.image_rgba("image", "x", "y", "width", "height", source=image, level="image")
-    dots_source = models.ColumnDataSource({"x": [], "y": [], "color": []}, name="points")
+    models, plot = bokeh("models"), empty_map(points)
+
+    def filled_by_page(name: str, *columns: str) -> Any:
+        return models.ColumnDataSource({column: [] for column in columns}, name=name)
+
+    image = ("image", "x", "y", "width", "height")
+    plot.image_rgba(*image, source=filled_by_page("density", *image), level="image")
     dots = plot.scatter(
         "x",
         "y",
-        source=dots_source,
+        source=filled_by_page("points", "x", "y", "color"),
         size=6,
         fill_color="color",
         line_color=None,
@@ -89,60 +77,66 @@ def scatter(points: NDArray[np.float64]) -> Any:
         name="dots",
     )
     dots.nonselection_glyph.fill_alpha = 0.12
-    edges = models.ColumnDataSource(
-        {name: [] for name in ("x0", "y0", "x1", "y1", "width")}, name="edges"
-    )
+    plot.select_one(models.LassoSelectTool).renderers = [dots]
+    ends = ("x0", "y0", "x1", "y1")
     plot.segment(
-        "x0",
-        "y0",
-        "x1",
-        "y1",
+        *ends,
         line_width="width",
         line_color="#888888",
         line_alpha=0.8,
-        source=edges,
+        source=filled_by_page("edges", *ends, "width"),
         name="lines",
     )
-    rings = models.ColumnDataSource({"x": [], "y": []}, name="rings")
     plot.scatter(
         "x",
         "y",
-        source=rings,
+        source=filled_by_page("rings", "x", "y"),
         size=18,
         fill_color=None,
         line_color="#888888",
         line_width=3,
         name="ring",
     )
-    names = models.ColumnDataSource({"x": [], "y": [], "text": []}, name="names")
-    outline: dict[str, Any] = {
-        "text_align": "center",
-        "text_baseline": "middle",
-        "text_font_style": "bold",
-        "text_font_size": "16px",
-        "text_font": {"value": "system-ui, sans-serif"},
-    }
-    box: dict[str, Any] = {
-        "background_fill_color": "white",
-        "background_fill_alpha": 0.85,
-        "padding": 3,
-        "border_radius": 6,
-    }
-    plot.text("x", "y", "text", source=names, name="numbers", **outline, **box)
-    plot.select_one(models.LassoSelectTool).renderers = [dots]
+    names = filled_by_page("names", "x", "y", "text")
+    plot.text("x", "y", "text", source=names, name="numbers", **WRITTEN)
+    return plot
+
+
+def empty_map(points: NDArray[np.float64]) -> Any:
+    """A figure with room for the points, and with tools but no axes."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = MARGIN * np.where(high > low, high - low, 1.0)
+    (left, bottom), (right, top) = (low - margin).tolist(), (high + margin).tolist()
+    plot = plain_figure(
+        "plot",
+        520,
+        "pan,lasso_select,box_zoom,zoom_in,zoom_out,reset,save",
+        x_range=(left, right),
+        y_range=(bottom, top),
+        output_backend="webgl",
+        active_drag="pan",
+        toolbar_location="above",
+    )
+    plot.add_tools(bokeh("models").WheelZoomTool())
+    plot.toolbar.active_scroll = None
+    plot.toolbar.logo = None
+    plot.axis.visible = False
+    plot.grid.visible = False
+    return plot
+
+
+def plain_figure(name: str, height: int, tools: str, **options: Any) -> Any:
+    """A figure as wide as the page, with its background."""
+    plot = bokeh("plotting").figure(
+        name=name, height=height, sizing_mode="stretch_width", tools=tools, **options
+    )
+    plot.background_fill_alpha = plot.border_fill_alpha = 0.0
     return plot
 
 
 def number_of_clusters(number: NumberOfClusters) -> Any:
     """The evidence for the number of clusters."""
-    plot = bokeh("plotting").figure(
-        name="evidence",
-        height=300,
-        sizing_mode="stretch_width",
-        tools="pan,box_zoom,reset,hover",
-        toolbar_location=None,
-    )
-    plot.background_fill_alpha = plot.border_fill_alpha = 0.0
+    plot = plain_figure("evidence", 300, "pan,box_zoom,reset,hover", toolbar_location=None)
     plot.y_range.start, plot.y_range.end = 0.0, 1.05
     plot.xaxis.axis_label = "number of clusters K"
     plot.add_layout(
@@ -154,9 +148,9 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
             line_width=2,
         )
     )
-    for attribute, title, color, width in EVIDENCE:
-        values = np.asarray(getattr(number, attribute), dtype=np.float64)
-        if values.ndim == 0:  # evidence of an earlier version has no silhouette
+    for criterion, title, color in CRITERIA[:-1]:
+        values, width = getattr(number, criterion), 3 if criterion == "score" else 1.5
+        if values is None:  # evidence of an earlier version has no silhouette
             continue
         known = np.isfinite(values)
         x, y = number.candidates[known].tolist(), values[known].tolist()
@@ -172,14 +166,7 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
 def survival(curves: Sequence[SurvivalCurve], time: str) -> Any:
     """The survival curves of the clusters. The page gives them the colors of the clusters."""
     models = bokeh("models")
-    plot = bokeh("plotting").figure(
-        name="survival",
-        height=380,
-        sizing_mode="stretch_width",
-        tools="pan,box_zoom,reset",
-        toolbar_location=None,
-    )
-    plot.background_fill_alpha = plot.border_fill_alpha = 0.0
+    plot = plain_figure("survival", 380, "pan,box_zoom,reset", toolbar_location=None)
     plot.y_range.start, plot.y_range.end = 0.0, 1.05
     plot.xaxis.axis_label, plot.yaxis.axis_label = time, "share without an event"
     plot.x_range.start = 0.0

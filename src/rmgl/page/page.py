@@ -159,41 +159,12 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     n_doubtful = standing_of(model.layers, model.beta, model.labels, model.n_clusters).doubtful.size
     sizes = [int((model.labels == cluster).sum()) for cluster in range(model.n_clusters)]
     inside = [] if report is None else [view.inside for view in report.views]
-    rough = (
-        np.full(len(model.view_names), np.nan)
-        if model.view_roughness is None
-        else model.view_roughness
-    )
-    rows = [
-        [one_line(name), percent(float(weight)), "" if np.isnan(own) else f"{own:.2f}"]
-        for name, weight, own in zip(model.view_names, model.view_weights, rough, strict=True)
-    ]
-    if report is None:
-        verdict_of = [
-            element(
-                "p",
-                element("b", "RMGL. "),
-                "How far these clusters can be trusted has not been examined yet.",
-            )
-        ]
-    else:
-        verdict_of = [
-            element(
-                "p",
-                element("b", f"RMGL, trust {trust_word(report)}. "),
-                verdict(model, report, n_doubtful)[0],
-            )
-        ]
-        if report.warnings:
-            verdict_of.append(
-                element("ul", *(element("li", warning) for warning in warnings_of(report)))
-            )
     return element(
         "div",
-        *verdict_of,
+        *trust_in_short(model, report, n_doubtful),
         element("p", found(model, n_doubtful, inside)),
         element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
-        table(("View", "Weight", "Roughness"), rows, "Views"),
+        views_in_short(model),
         element(
             "p",
             joined(
@@ -206,3 +177,27 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
             " writes the page to explore.",
         ),
     )
+
+
+def trust_in_short(model: FittedModel, report: Report | None, n_doubtful: int) -> list[Html]:
+    """How far the clusters can be trusted, if that is known, and the warnings."""
+    if report is None:
+        unknown = "How far these clusters can be trusted has not been examined yet."
+        return [element("p", element("b", "RMGL. "), unknown)]
+    trust = element("b", f"RMGL, trust {trust_word(report)}. ")
+    said = [element("p", trust, verdict(model, report, n_doubtful)[0])]
+    if report.warnings:
+        said.append(element("ul", *(element("li", warning) for warning in warnings_of(report))))
+    return said
+
+
+def views_in_short(model: FittedModel) -> Html:
+    """The weight and the roughness of every view, as a table."""
+    rough = model.view_roughness
+    if rough is None:
+        rough = np.full(len(model.view_names), np.nan)
+    rows = [
+        [one_line(name), percent(float(weight)), "" if np.isnan(own) else f"{own:.2f}"]
+        for name, weight, own in zip(model.view_names, model.view_weights, rough, strict=True)
+    ]
+    return table(("View", "Weight", "Roughness"), rows, "Views")

@@ -164,9 +164,9 @@ def clusters_table(content: Content) -> Html:
     )
 
 
-def cluster_name(number: int, word: str = "Cluster") -> Html:
+def cluster_name(number: int) -> Html:
     """The name of a cluster, which readers of the page can change."""
-    return element("span", f"{word} {number}", data_name=number)
+    return element("span", f"Cluster {number}", data_name=number)
 
 
 def swatch(cluster: int) -> Html:

@@ -48,13 +48,13 @@ class Shown:
     """Whether these are all its neighbors."""
 
 
-def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp], seed: int = 0) -> Shown:
+def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp]) -> Shown:
     """Choose the entities of the page. `wanted` ones are points in any case."""
     n = layers[0].n_nodes
     sampled = n > MOST_POINTS
     points = np.arange(n)
     if sampled:
-        others = np.setdiff1d(np.random.RandomState(seed).permutation(n)[:MOST_SHOWN], wanted)
+        others = np.setdiff1d(np.random.RandomState(0).permutation(n)[:MOST_SHOWN], wanted)
         points = np.sort(np.concatenate([np.unique(wanted), others]))
     budget = LINKS_OF_SAMPLE if sampled else MOST_LINKS
     most = int(np.clip(budget // (points.size * len(layers)), 1, MOST_NEIGHBORS))
@@ -99,7 +99,6 @@ NEAREST = 5
 
 def positions(
     embedding: NDArray[np.float64],
-    seed: int = 0,
     progress: Callable[[float], None] = lambda part: None,
 ) -> Points:
     """Two coordinates for every entity, (N, 2); `progress` is told the part that is done.
@@ -110,9 +109,9 @@ def positions(
     """
     n = len(embedding)
     if n <= LAYOUT_ROWS:
-        return embedding_data(embedding, random_state=seed, progress=progress)
-    chosen = np.sort(np.random.RandomState(seed).permutation(n)[:LAYOUT_ROWS])
-    places = embedding_data(embedding[chosen], random_state=seed, progress=progress)
+        return embedding_data(embedding, progress=progress)
+    chosen = np.sort(np.random.RandomState(0).permutation(n)[:LAYOUT_ROWS])
+    places = embedding_data(embedding[chosen], progress=progress)
     distances, nearest = (
         NearestNeighbors(n_neighbors=NEAREST, algorithm="brute")
         .fit(embedding[chosen])

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from rmgl.matrix import Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Codes = NDArray[np.intp]
 GAP = 0.012
 """Space between two boxes of the answer with most groups, as a share of the whole width,"""
 MOST_GAPS = 0.3
@@ -69,7 +69,7 @@ class Layout:
     bands: list[Band]
 
 
-def lay_out(answers: Sequence[Codes], colored: int) -> Layout:
+def lay_out(answers: Sequence[Indices], colored: int) -> Layout:
     """Place the groups of answers, codes from 0 for each entity, and the bands between them; the
     groups of answer number `colored` have colors.
 
@@ -104,9 +104,9 @@ def lay_out(answers: Sequence[Codes], colored: int) -> Layout:
     return Layout(boxes, parts, bands)
 
 
-def _orders(answers: Sequence[Codes]) -> list[Codes]:
+def _orders(answers: Sequence[Indices]) -> list[Indices]:
     """The groups of every answer that have members, from the first box to the last."""
-    orders: list[Codes] = []
+    orders: list[Indices] = []
     place = np.zeros(answers[0].size)
     for number, codes in enumerate(answers):
         sizes = np.bincount(codes)
@@ -120,7 +120,7 @@ def _orders(answers: Sequence[Codes]) -> list[Codes]:
     return orders
 
 
-def _boxes(answer: int, sizes: Codes, order: Codes, unit: float) -> Iterator[Box]:
+def _boxes(answer: int, sizes: Indices, order: Indices, unit: float) -> Iterator[Box]:
     """The boxes of one answer; the rest of the width is between them, or beside a single one."""
     left = 1 - unit * int(sizes.sum())
     gap = left / max(1, order.size - 1)
@@ -134,14 +134,14 @@ def _boxes(answer: int, sizes: Codes, order: Codes, unit: float) -> Iterator[Box
 class _Places:
     """Divides boxes among what begins and ends in them."""
 
-    def __init__(self, boxes: Sequence[Box], colors: Codes, unit: float) -> None:
+    def __init__(self, boxes: Sequence[Box], colors: Indices, unit: float) -> None:
         self.starts = {(box.answer, box.group): box.start for box in boxes}
         self.ranks = {key: rank for rank, key in enumerate(self.starts)}
         self.colors = colors
         """The groups that colors stand for, in their order."""
         self.unit = unit
 
-    def parts(self, answer: int, codes: Codes, colors: Codes) -> Iterator[Box]:
+    def parts(self, answer: int, codes: Indices, colors: Indices) -> Iterator[Box]:
         """The members of each group by color."""
         found, sizes = _counted(codes, colors)
         starts = self._divided([answer] * sizes.size, found[0], [found[1]], sizes)
@@ -149,7 +149,9 @@ class _Places:
             end = start + self.unit * size
             yield Box(answer, group, int(self.colors[color]), size, start, end)
 
-    def bands(self, answer: int, first: Codes, second: Codes, colors: Codes) -> Iterator[Band]:
+    def bands(
+        self, answer: int, first: Indices, second: Indices, colors: Indices
+    ) -> Iterator[Band]:
         """The bands between an answer and the next, by color."""
         found, sizes = _counted(first, second, colors)
         one, other = (
@@ -165,7 +167,7 @@ class _Places:
             yield Band(answer, group, next_group, shown, size, width, start, next_start)
 
     def _divided(
-        self, answers: Sequence[int], groups: Codes, keys: Sequence[Codes], sizes: Codes
+        self, answers: Sequence[int], groups: Indices, keys: Sequence[Indices], sizes: Indices
     ) -> list[float]:
         """Where each piece of its box begins, if pieces are sorted by the first key first."""
         filled = dict(self.starts)
@@ -174,11 +176,10 @@ class _Places:
             box = answers[piece], int(groups[piece])
             starts[piece] = filled[box]
             filled[box] += self.unit * int(sizes[piece])
-        found: list[float] = starts.tolist()
-        return found
+        return starts.tolist()
 
 
-def _counted(*codes: Codes) -> tuple[Codes, Codes]:
+def _counted(*codes: Indices) -> tuple[Indices, Indices]:
     """The different combinations of codes, one column each, and how often they occur."""
     widths = [int(code.max()) + 1 for code in codes]
     flat, sizes = np.unique(np.ravel_multi_index(codes, widths), return_counts=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.embedding.common_graph import weighted_sum
 from rmgl.fitting.fitted import FittedModel
-from rmgl.plots.drawing import axes_of
+from rmgl.matrix import Floats, Indices
+from rmgl.plots.drawing import axes_of, draw_borders
 from rmgl.plots.models import fitted_model
 from rmgl.results.clusters import MEMBERS, MOST_ENTITIES, parts_again
 
@@ -26,7 +26,7 @@ FEWER_DRAWS = 4
 """and above 50 000 entities, where each takes as long as the embedding."""
 MOST_WRITTEN = 12
 """Clusters up to which every share is written into its cell."""
-Draws = Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]]
+Draws = Iterable[tuple[Indices, Indices]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ class Coclustering:
     (8, [0, 0, 0, 0, 1, 1, 1, 1])
     """
 
-    shares: NDArray[np.float64]
+    shares: Floats
     """The share of the draws with both entities in which they are in one cluster; NaN if no draw
     has both. By cluster, the mean over all pairs of their members."""
-    clusters: NDArray[np.intp]
+    clusters: Indices
     """The cluster of each row of `shares`."""
-    entities: NDArray[np.intp] | None
+    entities: Indices | None
     """The entity of each row, ordered by cluster; in a cluster, those that are most often with its
     members come first (None: rows are clusters)."""
     n_draws: int
@@ -119,9 +119,7 @@ def coclustering_data(
     return Coclustering(shares, clusters, entities, n_draws, everyone.size, n_left_out)
 
 
-def shares_of_clusters(
-    labels: NDArray[np.intp], n_clusters: int, draws: Draws
-) -> NDArray[np.float64]:
+def shares_of_clusters(labels: Indices, n_clusters: int, draws: Draws) -> Floats:
     """The share of the pairs of members of two clusters that are found together, in all draws."""
     together, pairs = np.zeros((n_clusters, n_clusters)), np.zeros((n_clusters, n_clusters))
     for nodes, found in draws:
@@ -133,7 +131,7 @@ def shares_of_clusters(
     return np.divide(together, pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
 
 
-def shares_of_entities(everyone: NDArray[np.intp], draws: Draws) -> NDArray[np.float64]:
+def shares_of_entities(everyone: Indices, draws: Draws) -> Floats:
     """For every two entities, the share of the draws with both in which they are together."""
     n = everyone.size
     together, both = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
@@ -144,15 +142,11 @@ def shares_of_entities(everyone: NDArray[np.intp], draws: Draws) -> NDArray[np.f
         drawn = member.sum(axis=1)
         together += member @ member.T
         both += np.outer(drawn, drawn)
-    shares: NDArray[np.float64] = np.divide(
-        together, both, out=np.full((n, n), np.nan), where=both > 0
-    )
+    shares: Floats = np.divide(together, both, out=np.full((n, n), np.nan), where=both > 0)
     return shares
 
 
-def _of_entities(
-    fitted: FittedModel, everyone: NDArray[np.intp], draws: Draws
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _of_entities(fitted: FittedModel, everyone: Indices, draws: Draws) -> tuple[Indices, Floats]:
     """The entities in the order of the picture, and their shares."""
     shares, labels = shares_of_entities(everyone, draws), fitted.labels[everyone]
     with_own = np.array(
@@ -207,9 +201,7 @@ def plot_coclustering(
     )
     clusters, counts = np.unique(found.clusters, return_counts=True)
     ends = np.cumsum(counts)
-    for end in ends[:-1]:
-        ax.axhline(end, color="0.4", linewidth=0.5)
-        ax.axvline(end, color="0.4", linewidth=0.5)
+    draw_borders(ax, ends, color="0.4", linewidth=0.5)
     ticks, names = ends - counts / 2, [str(cluster) for cluster in clusters]
     ax.set_xticks(ticks, names)
     ax.set_yticks(ticks, names)

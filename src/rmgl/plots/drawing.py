@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.extras import not_installed
+from rmgl.matrix import Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +56,13 @@ def write_number(
     ax.text(x, y, str(number), ha="center", va="center", **style)
 
 
+def draw_borders(ax: Axes, ends: Indices, **style: Any) -> None:
+    """Draw where the clusters end along both sides of a matrix, except the last."""
+    for end in ends[:-1]:
+        ax.axhline(end, **style)
+        ax.axvline(end, **style)
+
+
 def short(name: object) -> str:
     """A name as one line that fits beside a picture.
 
@@ -68,9 +75,7 @@ def short(name: object) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
-def sample_by_cluster(
-    labels: NDArray[np.intp], most: int, random_state: int = 0
-) -> NDArray[np.intp]:
+def sample_by_cluster(labels: Indices, most: int, random_state: int = 0) -> Indices:
     """All entities, or about `most` of them in their order: the same share of every cluster, and at
     least 20 of its members.
 

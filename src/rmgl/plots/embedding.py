@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
 from rmgl.embedding.layout import neighbor_layout
+from rmgl.matrix import Floats
 from rmgl.plots.drawing import MARKERS, MOST_ENTITIES, axes_of, color_of, new_figure, write_number
 from rmgl.plots.models import formerly, model_in
 from rmgl.running.threads import single_threaded
@@ -32,7 +33,7 @@ def embedding_data(
     method: str = "neighbors",
     random_state: int = 0,
     progress: Callable[[float], None] = lambda part: None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Compute two coordinates per node, (N, 2), from the rows of the common embedding.
 
     Parameters
@@ -75,7 +76,7 @@ def embedding_data(
     raise ValueError(f"method={method!r} is not known: use 'neighbors', 'tsne', 'pca' or 'last'")
 
 
-def rows_in(given: Any) -> NDArray[np.float64]:
+def rows_in(given: Any) -> Floats:
     """The rows of the embedding of a model, or rows that are given."""
     model = model_in(given)
     rows = np.asarray(given if model is None else model.embedding, dtype=np.float64)
@@ -99,12 +100,10 @@ def labels_in(given: Any, labels: ArrayLike | None, n_rows: int) -> NDArray[Any]
     return found
 
 
-_last_layout: dict[tuple[bytes, int], NDArray[np.float64]] = {}
+_last_layout: dict[tuple[bytes, int], Floats] = {}
 
 
-def _kept_layout(
-    rows: NDArray[np.float64], seed: int, progress: Callable[[float], None]
-) -> NDArray[np.float64]:
+def _kept_layout(rows: Floats, seed: int, progress: Callable[[float], None]) -> Floats:
     """The layout of rows. The last one is kept, because the pictures and the page of a model show
     the same.
     """
@@ -183,7 +182,7 @@ def plot_embedding(
     return ax
 
 
-def _has_neighbors(rows: NDArray[np.float64]) -> bool:
+def _has_neighbors(rows: Floats) -> bool:
     """Whether there are more than two columns to reduce, and enough rows to have neighbors."""
     return rows.shape[1] > 2 and len(rows) >= 10
 

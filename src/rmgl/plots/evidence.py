@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+CRITERIA = (
+    ("score", "score (decides)", COLORS[0]),
+    ("modularity", "modularity", COLORS[3]),
+    ("silhouette", "silhouette", COLORS[4]),
+    ("stability", "stability", COLORS[2]),
+    ("eigengap", "relative eigengap", COLORS[1]),
+)
+"""The fields of `NumberOfClusters` that are drawn, with their names and colors."""
+
 
 @formerly("history")
 def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
@@ -81,25 +90,13 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
     """
     number = number_in(model)
     ax = axes_of(ax)
-    for values, label, color, marker in (
-        (number.score, "score (decides)", COLORS[0], "o"),
-        (number.modularity, "modularity", COLORS[3], "d"),
-        (number.silhouette, "silhouette", COLORS[4], "v"),
-        (number.stability, "stability", COLORS[2], "s"),
-        (number.eigengap, "relative eigengap", COLORS[1], "^"),
-    ):
+    for (criterion, label, color), marker in zip(CRITERIA, "odvs^", strict=True):
+        values = getattr(number, criterion)
         if values is None:
             continue
         known = np.isfinite(values)
-        ax.plot(
-            number.candidates[known],
-            np.asarray(values)[known],
-            marker=marker,
-            color=color,
-            label=label,
-            markersize=4,
-            linewidth=1.2,
-        )
+        style: dict[str, Any] = {"marker": marker, "markersize": 4, "linewidth": 1.2}
+        ax.plot(number.candidates[known], values[known], color=color, label=label, **style)
     ax.axvline(number.chosen, color="0.5", linestyle=":", zorder=0)
     least, most = number.range
     ax.axvspan(least - 0.5, most + 0.5, color="0.9", zorder=-1)
@@ -108,8 +105,8 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
         ylim=(0, 1.05),
         title=f"K = {number.chosen}, confidence {number.confidence}",
     )
-    style: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
-    ax.legend(frameon=False, fontsize=8, **style)
+    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14), "ncols": 2}
+    ax.legend(frameon=False, fontsize=8, **place)
     return ax
 
 

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from rmgl.fitting.fitted import FittedModel
+from rmgl.matrix import Indices
 from rmgl.plots.bands import HALF_BOX, Layout, draw_layout, lay_out
 from rmgl.plots.drawing import axes_of, color_of, short
 from rmgl.plots.further_columns import places_by_id
 from rmgl.plots.models import fitted_model, model_in
+from rmgl.results.outcomes import largest_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ class Flows:
 
     groups: tuple[list[str], list[str]]
     """The names of the groups of both answers."""
-    counts: NDArray[np.intp]
+    counts: Indices
     """Number of common members: one row for each group of the model, one column for each of the
     other answer."""
     agreement: float
@@ -109,7 +111,9 @@ def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any
     """The labels of the entities that both answers have, and how many only one of them has."""
     found = model_in(other)
     values = _values(other) if found is None else found.labels
-    ids = _ids(other) if found is None else found.index
+    ids = (
+        found.index if found is not None else other.index if isinstance(other, pd.Series) else None
+    )
     places = None if ids is None else places_by_id(pd.Index(ids), fitted.index, "other")
     if places is not None:
         both = places >= 0
@@ -122,11 +126,6 @@ def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any
             "for each, or a Series whose index has the ids of the model"
         )
     return fitted.labels, values, (0, 0)
-
-
-def _ids(other: Any) -> Any:
-    """The index of a pandas Series; None for other labels."""
-    return other.index if isinstance(other, pd.Series) else None
 
 
 def _values(other: Any) -> NDArray[Any]:
@@ -142,7 +141,7 @@ def _values(other: Any) -> NDArray[Any]:
     return values
 
 
-def _groups(values: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
+def _groups(values: NDArray[Any]) -> tuple[list[str], Indices]:
     """The names of the groups, and the group of each entity. Small groups beyond the largest are
     one, and so are missing values.
     """
@@ -153,16 +152,12 @@ def _groups(values: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
     except TypeError:  # of several types
         classes = np.array(sorted(classes, key=str), dtype=object)
     names = [short(value) for value in classes]
-    codes = np.full(values.size, len(names), dtype=np.intp)
-    codes[~missing] = pd.Index(classes).get_indexer(pd.Index(values[~missing]))
+    known = pd.Index(classes).get_indexer(pd.Index(values[~missing]))
     if len(names) > MOST_GROUPS:
-        sizes = np.bincount(codes[~missing], minlength=len(names))
-        kept = np.sort(np.argsort(-sizes, kind="stable")[: MOST_GROUPS - 1])
-        renamed = np.full(len(names) + 1, kept.size, dtype=np.intp)
-        renamed[kept] = np.arange(kept.size)
-        renamed[-1] = kept.size + 1
-        codes = renamed[codes]
+        kept, known = largest_groups(known, len(names), MOST_GROUPS - 1)
         names = [*(names[group] for group in kept), f"{len(names) - kept.size} others"]
+    codes = np.full(values.size, len(names), dtype=np.intp)
+    codes[~missing] = known
     return (names if not missing.any() else [*names, NOT_KNOWN]), codes
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rmgl.matrix import Indices
+
 
 def further_columns(columns: Any, n_rows: int) -> list[tuple[str, NDArray[Any]]]:
     """The names and values of the columns of a dict or table, one value for every entity."""
@@ -54,7 +56,7 @@ def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
     return table.reindex(index)
 
 
-def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> NDArray[np.intp] | None:
+def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> Indices | None:
     """The place of every entity among given ids, -1 where it is absent; None if rows are matched by
     their place, because the model has no ids or the given rows are only numbered.
 
@@ -70,7 +72,7 @@ def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> NDAr
     if not given.is_unique:
         twice = given[given.duplicated()][0]
         raise ValueError(f"{what}: the id {twice!r} is there twice: give one row for each entity")
-    places: NDArray[np.intp] = given.get_indexer(pd.Index(index))
+    places: Indices = given.get_indexer(pd.Index(index))
     if (places >= 0).all():
         return places
     if isinstance(given, pd.RangeIndex):

@@ -11,12 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rmgl.fitting.fitted import FittedModel
+from rmgl.matrix import Floats, Indices
 from rmgl.plots.drawing import MOST_ENTITIES, axes_of, sample_by_cluster
 from rmgl.plots.further_columns import further_columns, matched_by_id
 from rmgl.plots.heatmap_drawing import CATEGORIES, Bar, HeatMap, Picture
 from rmgl.plots.models import fitted_model
 from rmgl.results.explain import Explanation, explain_clusters
 from rmgl.results.feature_names import check_feature_names
+from rmgl.results.outcomes import largest_groups
 from rmgl.views.view import View
 from rmgl.views.views import Views
 
@@ -108,7 +110,7 @@ def _explained(fitted: FittedModel, views: Views, given: Explanation | None) -> 
     return given
 
 
-def chosen_features(table: Explanation, view: str, most: int) -> NDArray[np.intp]:
+def chosen_features(table: Explanation, view: str, most: int) -> Indices:
     """One row of the table for each feature of a view that is shown, in order."""
     own = np.flatnonzero((table.view == view) & ~np.isnan(table.effect_size))
     clusters = np.unique(table.cluster[own]).tolist()
@@ -129,15 +131,13 @@ def chosen_features(table: Explanation, view: str, most: int) -> NDArray[np.intp
     return np.array(largest, dtype=np.intp)
 
 
-def _largest(table: Explanation, own: NDArray[np.intp], column: int) -> int:
+def _largest(table: Explanation, own: Indices, column: int) -> int:
     """The row of the cluster in which the values of a feature are largest."""
     rows = own[table.column[own] == column]
     return int(rows[np.argmax(table.effect_size[rows])])
 
 
-def standardized(
-    view: View, columns: NDArray[np.intp], entities: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def standardized(view: View, columns: Indices, entities: Indices) -> Floats:
     """The values of some features of entities, one row each, with mean 0 and variance 1 over the
     entities that have them; NaN where they are missing, zeros where they do not vary.
     """
@@ -158,7 +158,7 @@ def standardized(
     return np.where(there & ~varies, 0.0, centered / np.where(varies, spread, 1.0))
 
 
-def _order(values: NDArray[np.float64], clusters: NDArray[np.intp]) -> NDArray[np.intp]:
+def _order(values: Floats, clusters: Indices) -> Indices:
     """The entities by cluster and, in each, by their first principal component."""
     place = np.zeros(clusters.size)
     for cluster in np.unique(clusters):
@@ -184,14 +184,10 @@ def _bar(name: str, column: NDArray[Any]) -> Bar:
         numbers = np.where(missing | ~np.isfinite(numbers), np.nan, numbers)
         return Bar(name, numbers, None, dates)
     texts = series[~missing].astype(str).to_numpy()
-    found, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    kept = np.arange(found.size)
-    if found.size > MOST_CATEGORIES:
-        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_CATEGORIES])
-    renamed = np.full(found.size, kept.size)
-    renamed[kept] = np.arange(kept.size)
+    found, codes = np.unique(texts, return_inverse=True)
+    kept, codes = largest_groups(codes, found.size, MOST_CATEGORIES)
     values = np.full(column.size, np.nan)
-    values[~missing] = renamed[codes]
+    values[~missing] = codes
     others = [f"{found.size - kept.size} others"] if kept.size < found.size else []
     return Bar(name, values, [*found[kept].tolist(), *others])
 

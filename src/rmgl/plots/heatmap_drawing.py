@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmgl.matrix import Floats, Indices
 from rmgl.plots.drawing import NUMBERED, color_of, short, write_number
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Bar:
     """A further column, one value for each entity in the order of the picture."""
 
     name: str
-    values: NDArray[np.float64]
+    values: Floats
     """Numbers, days since 1970 of dates, or the positions of categories; NaN where the value is
     missing."""
     categories: list[str] | None
@@ -64,14 +65,14 @@ class HeatMap:
     ((2, 6), ['column 0', 'column 1'])
     """
 
-    entities: NDArray[np.intp]
+    entities: Indices
     """The entities, ordered by cluster."""
-    clusters: NDArray[np.intp]
+    clusters: Indices
     """Their clusters."""
     views: list[str]
     """The view of each feature."""
     features: list[str]
-    values: NDArray[np.float64]
+    values: Floats
     """One row for each feature, one column for each entity: (value - mean) / standard deviation;
     NaN where the value is missing."""
     bars: list[Bar]

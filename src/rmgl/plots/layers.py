@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rmgl.layer import Layer
-from rmgl.plots.drawing import axes_of, new_figure
+from rmgl.matrix import Floats, Indices
+from rmgl.plots.drawing import axes_of, draw_borders, new_figure
 from rmgl.plots.embedding import labels_in
 from rmgl.plots.models import fitted_model, formerly, model_in
 
@@ -46,7 +47,7 @@ def layer_in(given: Any, layer: str | int) -> Layer:
 @formerly("layer")
 def layer_data(
     model: Any, labels: ArrayLike | None = None, *, layer: str | int = 0, n_bins: int = 120
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+) -> tuple[Floats, Indices]:
     """Compute the mean edge weight in the cells of a grid over the adjacency matrix, with nodes
     ordered by cluster, and the rows at which clusters end.
 
@@ -128,9 +129,7 @@ def plot_layer(
         extent=(0, n, n, 0),
         interpolation="nearest",
     )
-    for end in ends[:-1]:
-        ax.axhline(end, color="0.6", linewidth=0.4)
-        ax.axvline(end, color="0.6", linewidth=0.4)
+    draw_borders(ax, ends, color="0.6", linewidth=0.4)
     parts = "1 component" if shown.n_components == 1 else f"{shown.n_components} components"
     ax.set(xticks=[], yticks=[])
     ax.set_title(

@@ -28,11 +28,11 @@ def model_in(given: Any) -> FittedModel | None:
     return None
 
 
-def fitted_model(given: Any, argument: str = "model") -> FittedModel:
+def fitted_model(given: Any) -> FittedModel:
     """The fitted model that a plot needs."""
     found = model_in(given)
     if found is None:
-        raise TypeError(f"{argument} is of type {type(given).__name__}: give a fitted RMGL model")
+        raise TypeError(f"model is of type {type(given).__name__}: give a fitted RMGL model")
     return found
 
 

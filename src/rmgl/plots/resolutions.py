@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SIZE = (10.0, 4.6)
 """Width and height of a new figure, in inches."""
+WIDTHS = {"width_ratios": (1.4, 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +153,15 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
         require_matplotlib()
         import matplotlib.pyplot as plt
 
-        ratio = {"width_ratios": (1.4, 1)}
-        ax = plt.subplots(1, 2, figsize=SIZE, layout="constrained", gridspec_kw=ratio)[1]
+        ax = plt.subplots(1, 2, figsize=SIZE, layout="constrained", gridspec_kw=WIDTHS)[1]
     try:
         tree, curves = ax
     except (TypeError, ValueError):
         raise ValueError(
             "ax is not two Axes: give one for the tree and one for the curves"
         ) from None
-    draw_layout(tree, found.layout, _colors(found), downward=True)
+    colors = [color_of(cluster) for cluster in range(found.levels[found.chosen].n_clusters)]
+    draw_layout(tree, found.layout, colors, downward=True)
     for box in found.layout.boxes:
         if box.end - box.start >= NUMBERED * len(str(box.group)):
             write_number(tree, (box.start + box.end) / 2, box.answer, box.group)
@@ -175,10 +176,6 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
     for level in found.levels:
         curves.axvline(level.n_clusters, color="0.85", linewidth=4, zorder=-1)
     return tree, curves
-
-
-def _colors(found: Resolutions) -> list[str]:
-    return [color_of(cluster) for cluster in range(found.levels[found.chosen].n_clusters)]
 
 
 def _row_name(level: Level) -> str:
@@ -201,5 +198,5 @@ def draw_resolutions(model: Any) -> Figure:
     2
     """
     figure = new_figure(*SIZE)
-    plot_resolutions(model, ax=figure.subplots(1, 2, gridspec_kw={"width_ratios": (1.4, 1)}))
+    plot_resolutions(model, ax=figure.subplots(1, 2, gridspec_kw=WIDTHS))
     return figure

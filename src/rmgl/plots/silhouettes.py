@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.metrics import silhouette_samples
 
 from rmgl.embedding.eigenvectors import unit_rows
+from rmgl.matrix import Floats, Indices
 from rmgl.plots.drawing import axes_of, color_of, sample_by_cluster
 from rmgl.plots.models import fitted_model
 
@@ -38,13 +38,13 @@ class Silhouettes:
     ((6,), (2,))
     """
 
-    entities: NDArray[np.intp]
+    entities: Indices
     """The entities of each cluster, the largest silhouettes first."""
-    clusters: NDArray[np.intp]
+    clusters: Indices
     """Their clusters."""
-    silhouettes: NDArray[np.float64]
+    silhouettes: Floats
     """From -1 (in the wrong cluster) over 0 (between two) to 1 (far from all others)."""
-    by_cluster: NDArray[np.float64]
+    by_cluster: Floats
     """The mean of every cluster (NaN: it has no members)."""
     mean: float
     """The mean of all entities."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rmgl.matrix import Floats
 from rmgl.plots.drawing import MOST_ENTITIES, axes_of, color_of, new_figure, short, write_number
 from rmgl.plots.models import fitted_model
 from rmgl.results.associate import associate_clusters
@@ -25,7 +23,7 @@ DRAWN_TIMES = 2_000
 
 def survival_data(
     model: Any, table: Any = None, time: str | None = None, event: str | None = None
-) -> dict[int, dict[str, NDArray[np.float64]]]:
+) -> dict[int, dict[str, Floats]]:
     """Compute the Kaplan-Meier curve of every cluster, as the corners of its steps.
 
     Parameters

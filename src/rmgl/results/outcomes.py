@@ -254,15 +254,32 @@ def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
     codes = np.array([place[level_text(cell)] for cell in different], dtype=np.intp)[own]
     levels, note = column.levels, ""
     if len(levels) > MOST_LEVELS:
-        counts = np.bincount(codes, minlength=len(levels))
-        kept = np.sort(np.argsort(-counts, kind="stable")[: MOST_LEVELS - 1])
+        kept, codes = largest_groups(codes, len(levels), MOST_LEVELS - 1)
         note = f"{len(levels) - kept.size:,} rare values are compared as one"
-        renamed = np.full(len(levels), kept.size)
-        renamed[kept] = np.arange(kept.size)
-        codes, levels = renamed[codes], (*(levels[at] for at in kept), OTHERS)
+        levels = (*(levels[at] for at in kept), OTHERS)
     numbers = np.full(len(values), np.nan)
     numbers[present] = codes
     return Outcome(column.name, column.kind, placed(numbers), levels, note)
+
+
+def largest_groups(
+    codes: NDArray[np.intp], n_groups: int, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The groups with most members, in their order, and codes in which all others are one, the
+    last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kept, codes = largest_groups(np.array([0, 1, 1, 2, 3, 3]), 4, most=2)
+    >>> kept.tolist(), codes.tolist()
+    ([1, 3], [2, 0, 0, 2, 1, 1])
+    """
+    sizes = np.bincount(codes, minlength=n_groups)
+    kept = np.sort(np.argsort(-sizes, kind="stable")[:most])
+    renamed = np.full(n_groups, kept.size)
+    renamed[kept] = np.arange(kept.size)
+    return kept, renamed[codes]
 
 
 # Survival

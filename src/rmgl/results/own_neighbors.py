@@ -33,7 +33,6 @@ MOST_ASKED = 5000
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,7 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
         with_missing = np.full(own.n_rows, -1)
         with_missing[there] = values
         # those that are missing from the view have a level of their own
-        found: Indices = np.unique(with_missing, return_inverse=True)[1]
-        return found
+        return np.unique(with_missing, return_inverse=True)[1]
 
     if not there.any():
         return

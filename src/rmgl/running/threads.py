@@ -273,6 +273,12 @@ def available_memory() -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
+def is_small(needed: int) -> bool:
+    """Whether so many bytes are at most a quarter of the available memory."""
+    available = available_memory()
+    return available is None or needed <= available / 4
+
+
 def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a sample)") -> None:
     """Raise a MemoryError if less than `needed` is available; `way_out` says how to need less."""
     available = available_memory()

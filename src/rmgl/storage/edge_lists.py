@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.array_file import DAMAGED
+from rmgl.matrix import Floats, Indices
 from rmgl.storage.paths import check_inputs, check_view_names
 from rmgl.storage.row_ids import without_marks
 from rmgl.storage.text_file import Line, find_separator, lines_of
@@ -47,7 +47,7 @@ class EdgeList:
     path: Path
     first: list[str]
     second: list[str]
-    weights: NDArray[np.float64]
+    weights: Floats
     lines: list[int]
     """The line of each edge in its file."""
 
@@ -113,7 +113,7 @@ def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
     )
 
 
-def weights_of(path: Path, rows: Sequence[Line]) -> NDArray[np.float64]:
+def weights_of(path: Path, rows: Sequence[Line]) -> Floats:
     """The weights of the edges, or one if the lines have no weights."""
     if len(rows[0][1]) == 2:
         return np.ones(len(rows))
@@ -143,9 +143,7 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
     return EdgeList(edges.name, edges.path, *later)
 
 
-def places_of(
-    edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str
-) -> NDArray[np.intp]:
+def places_of(edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str) -> Indices:
     """The positions of ids among known ones; the error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.archive.array_file import WAY_OUT, Refused, detail_of
 from rmgl.extras import not_installed
+from rmgl.matrix import Indices
 from rmgl.running.threads import require_memory
 from rmgl.storage.column_files import read_feather, read_parquet
 from rmgl.storage.row_ids import NO_VALUE, checked_ids, texts_of
@@ -113,7 +113,7 @@ def read_excel(path: Path, wanted: Selection) -> Table:
     return replace(parts, left_out=left_out)
 
 
-def check_cells(frame: Any, id_column: str | None, lines: NDArray[np.intp]) -> None:
+def check_cells(frame: Any, id_column: str | None, lines: Indices) -> None:
     """Raise a ValueError for the first cell of a sheet that is text in a column of numbers."""
     for place, name in enumerate(frame.columns):
         column = frame.iloc[:, place]

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmgl.layer import Layer
 from rmgl.layer.graphs import edge_list, load
+from rmgl.matrix import Floats, Indices
 from rmgl.storage.row_ids import shown_as_text
 
 NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def node_attributes(
-    labels: NDArray[np.intp], outlier_score: NDArray[np.float64], names: Any = None
+    labels: Indices, outlier_score: Floats, names: Any = None
 ) -> dict[str, list[Any]]:
     """Return the attributes of the nodes: label, outlier score and, if rows have one, the name."""
     attributes = {"label": labels.tolist(), "outlier_score": outlier_score.tolist()}

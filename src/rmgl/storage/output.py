@@ -20,6 +20,7 @@ from scipy import sparse
 from rmgl.archive import atomic
 from rmgl.archive.atomic import new_file
 from rmgl.fitting.fitted import FittedModel
+from rmgl.matrix import Floats, Indices
 from rmgl.results.associations import Associations
 from rmgl.results.clusters import stable_levels
 from rmgl.results.explain import Explanation
@@ -59,10 +60,10 @@ def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
 
 def write_predictions(
     path: Path,
-    labels: NDArray[np.intp],
-    shares: NDArray[np.float64],
+    labels: Indices,
+    shares: Floats,
     ids: NDArray[Any] | None,
-    scores: NDArray[np.float64] | None = None,
+    scores: Floats | None = None,
     *,
     id_column: str | None = None,
 ) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from rmgl.matrix import Mask
 from rmgl.storage.selection import Selection, shown
 from rmgl.storage.text_file import Table, rows_at
 from rmgl.views.check_view import is_table
@@ -37,12 +37,12 @@ def without_empty_rows(found: list[tuple[Path, Table]]) -> list[tuple[Path, Tabl
     ]
 
 
-def is_empty(values: Any) -> NDArray[np.bool_]:
+def is_empty(values: Any) -> Mask:
     """Which rows of an array or table have no value."""
     if not is_table(values) and (values.ndim != 2 or values.dtype.kind != "f"):
         return np.zeros(values.shape[0], dtype=bool)
     missing = values.isna().to_numpy() if is_table(values) else np.isnan(values)
-    rows: NDArray[np.bool_] = missing.all(axis=1)
+    rows: Mask = missing.all(axis=1)
     return rows
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rmgl.archive.array_file import DAMAGED, Refused, detail_of, read_npy, read_npz
-from rmgl.matrix import padded
+from rmgl.matrix import Indices, Mask, padded
 from rmgl.storage.frame_files import read_excel, read_frame
 from rmgl.storage.hdf5_files import read_h5ad, read_h5mu
 from rmgl.storage.matrix_market import read_folder, read_matrix
@@ -25,7 +25,7 @@ from rmgl.storage.parts_of_tables import (
     without_empty_rows,
     without_free_text,
 )
-from rmgl.storage.paths import check_inputs, check_view_names
+from rmgl.storage.paths import EVERYTHING, check_inputs, check_view_names
 from rmgl.storage.selection import Selection, matches, shown
 from rmgl.storage.text_file import Table, read_text
 from rmgl.storage.text_format import kind_of, view_name
@@ -45,7 +45,6 @@ OF_ALL_VIEWS = {
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways to read a file that may be wrong, so that users are told."""
 logger = logging.getLogger("rmgl")
-EVERYTHING = Selection()
 
 
 def read_views(
@@ -137,7 +136,7 @@ def as_frame(table: Table) -> Any:
     return pd.DataFrame(table.values, columns=list(table.columns or ()))
 
 
-def observed_rows(places: Mapping[str, NDArray[np.intp] | None]) -> dict[str, NDArray[np.bool_]]:
+def observed_rows(places: Mapping[str, Indices | None]) -> dict[str, Mask]:
     """Which rows a view has, for each view that some rows are missing from."""
     return {
         name: rows >= 0 for name, rows in places.items() if rows is not None and (rows < 0).any()
@@ -258,7 +257,7 @@ READERS: dict[str, Callable[[Path, Selection], Table]] = {
 
 def row_order(
     tables: Sequence[Table], how: str | None = None
-) -> tuple[list[str] | None, list[NDArray[np.intp] | None]]:
+) -> tuple[list[str] | None, list[Indices | None]]:
     """One order of row ids for all tables, and its places in each (-1: absent); None without ids.
 
     By default all tables need the same ids, and the order is that of the first; `how` is that of
@@ -280,7 +279,7 @@ def row_order(
     return ids, list(places)
 
 
-def in_order(values: Any, rows: NDArray[np.intp] | None) -> Any:
+def in_order(values: Any, rows: Indices | None) -> Any:
     """The rows of an array or table at some places; where -1, of NaN, or of zeros if sparse."""
     if rows is None:
         return values

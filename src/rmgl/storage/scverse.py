@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rmgl.embedding.common_graph import weighted_sum
 from rmgl.fitting.fitted import FittedModel
-from rmgl.matrix import padded
+from rmgl.matrix import Floats, Indices, padded
 from rmgl.results.report import Report
 from rmgl.views.check_view import NUMBERS, check_view
 from rmgl.views.features import FeatureView
@@ -249,7 +248,7 @@ def column_names(adata: Any, source: tuple[str, str | None]) -> tuple[str, ...] 
     return None if source[0] == "obsm" else tuple(map(str, adata.var_names))
 
 
-def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
+def positions(all_names: Any, own_names: Any, name: str) -> Indices:
     """Return the positions of the observations of a modality among all observations."""
     for names, owner in ((all_names, "the MuData"), (own_names, f"modality {name!r}")):
         repeated = names[names.duplicated()]
@@ -258,7 +257,7 @@ def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
                 f"{owner} has the observation {repeated[0]!r} more than once: call "
                 "obs_names_make_unique()"
             )
-    places: NDArray[np.intp] = all_names.get_indexer(own_names)
+    places: Indices = all_names.get_indexer(own_names)
     if (places < 0).any():
         raise ValueError(
             f"observation {own_names[places < 0][0]!r} of modality {name!r} is not in the "
@@ -267,7 +266,7 @@ def positions(all_names: Any, own_names: Any, name: str) -> NDArray[np.intp]:
     return places
 
 
-def modality_view(name: str, X: Any, places: NDArray[np.intp], n_rows: int) -> FeatureView:
+def modality_view(name: str, X: Any, places: Indices, n_rows: int) -> FeatureView:
     """The view of a modality, with a row for every observation."""
     checked = check_view(name, X, least=0, encoding=NUMBERS)
     if checked.entities is None and np.array_equal(places, np.arange(n_rows)):
@@ -313,7 +312,7 @@ def _write_into(
     data.uns[key] = {**about, **as_neighbors(key, about["params"], *graphs)}
 
 
-def lengths_of(graph: sparse.csr_matrix, embedding: NDArray[np.float64]) -> sparse.csr_matrix:
+def lengths_of(graph: sparse.csr_matrix, embedding: Floats) -> sparse.csr_matrix:
     """Return the distances in the embedding along the edges of a graph."""
     edges = graph.tocoo()
     lengths = np.linalg.norm(embedding[edges.row] - embedding[edges.col], axis=1)

@@ -68,8 +68,7 @@ def alike_among(
     """Number some of the entities (None: all) from 0 on, with equal numbers for copies."""
     if alike is None or entities is None:
         return alike
-    numbers: NDArray[np.intp] = np.unique(alike[entities], return_inverse=True)[1]
-    return numbers
+    return np.unique(alike[entities], return_inverse=True)[1]
 
 
 def canonical_order(

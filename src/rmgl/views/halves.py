@@ -75,8 +75,7 @@ def parts_by(reliability: Floats, usual: float) -> Floats:
     """
     if usual == 0:
         return np.ones(len(reliability))
-    parts: Floats = np.clip((reliability / (FULL * usual)) ** 4, LEAST, 1.0)
-    return parts
+    return np.clip((reliability / (FULL * usual)) ** 4, LEAST, 1.0)
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,7 @@ class Halves:
 
     def _summed(self, values: Floats) -> Floats:
         """Sum values of columns of numbers over those of each column."""
-        sums: Floats = np.bincount(self.columns, values, self.n_columns).astype(np.float64)
-        return sums
+        return np.bincount(self.columns, values, self.n_columns).astype(np.float64)
 
 
 def hashed(X: Matrix) -> Keys:

@@ -162,8 +162,7 @@ def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
 
 def entries_of(X: Matrix) -> NDArray[np.float64]:
     """Return the entries of a dense matrix, or those that a sparse one stores."""
-    values: NDArray[np.float64] = X.data if is_sparse(X) else X
-    return values
+    return X.data if is_sparse(X) else X
 
 
 def square_matrix(name: str, what: str, given: Any) -> Matrix:

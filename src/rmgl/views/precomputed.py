@@ -259,8 +259,7 @@ def check_symmetric(name: str, what: str, X: NDArray[np.float64]) -> NDArray[np.
     if X.size and apart.max() > TOLERANCE * abs(X).max():
         row, column = divmod(int(apart.argmax()), X.shape[1])
         raise _not_symmetric(name, what, X, row, column)
-    mean: NDArray[np.float64] = (X + X.T) / 2
-    return mean
+    return (X + X.T) / 2
 
 
 def both_directions(name: str, what: str, X: sparse.csr_array) -> sparse.csr_array:
