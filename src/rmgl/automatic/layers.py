@@ -132,13 +132,12 @@ def task_of(
     known: NDArray[np.intp] | None = None,
     tied: bool = True,
     alike: NDArray[np.intp] | None = None,
-    spaces: Spaces | None = None,
 ) -> Task:
     """The task of choosing all parameters for given views.
 
     `known` are labels, -1 where they are not known: they change the costs of the layers if `tied`,
     and the least number of clusters in any case. `alike` numbers entities so that copies have the
-    same number. `spaces` are those of views on workers.
+    same number.
     """
     asked = asked_candidates(candidates, views)
     everywhere = candidates if isinstance(candidates, str | Integral) else "auto"
@@ -175,7 +174,7 @@ def task_of(
         )
 
     return Task(
-        Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces,
+        Spaces.of(views, list(wanted.values()), team),
         policy,
         n_neighbors,
         search,

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from sklearn.utils import ClassifierTags
 
 from rmgl.automatic.policy import Policy
@@ -39,6 +38,7 @@ from rmgl.running.progress import stages
 from rmgl.running.threads import number_of_workers, team_of
 from rmgl.views.check_view import has_stored, is_given_view
 from rmgl.views.scaling import METRICS
+from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
 
 AUTO = one_of("auto")
@@ -351,14 +351,12 @@ class RMGL(Predictor, Presenter, Subsetter):
             and checkpoint: it reads what is there, computes all else again, and gives the identical
             result. The folder is created if it does not exist, and kept.
         client : dask.distributed.Client, optional
-            A client of Dask workers, which search for candidate pairs. A view may
-            then also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a
-            zarr array or a folder of Parquet files that all workers can read; if one is, the
-            default is the current client. The result does not depend on the number of workers, and
-            survives the loss of some of them. Layers, embedding and labels are computed in this
-            process. Rows and candidate pairs of stored views stay with the workers if the views
-            are complete tables of numbers and all parameters are chosen from the data. Otherwise
-            this process prepares the views, and the workers search among their rows.
+            A client of Dask workers, which search for candidate pairs; everything else is computed
+            in this process. The result is that of a fit without workers, does not depend on their
+            number, and survives the loss of some of them. With or without a client, a view may
+            also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a zarr
+            array or a folder of Parquet files: it is read into the memory of this process. If a
+            view is one of these, the default is the current client, if there is one.
 
         Examples
         --------
@@ -380,39 +378,18 @@ class RMGL(Predictor, Presenter, Subsetter):
             return self._fit_on_workers(X, y, observed, run, client)
 
     def _fit_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> RMGL:
-        """Leave stored rows with the workers, if they can prepare them; let them search others."""
+        """Read stored views, and let the workers search, if there are any."""
         from rmgl.distributed import prepare
         from rmgl.distributed.searched_rows import SearchedRows
-        from rmgl.distributed.sources import NeedsRows
+        from rmgl.distributed.workers import current_client
 
-        client = prepare.default_client() if client is None else client
-        shown = self.verbose > 0
-        if has_stored(X) and self._workers_can_prepare(y, observed):
-            try:
-                with prepare.prepared(
-                    X,
-                    client,
-                    self.scale,
-                    n_neighbors=self.n_neighbors,
-                    candidates=self.candidates,
-                    progress=shown,
-                    checkpoint=run.checkpoint,
-                ) as found:
-                    self._note_features(found.views, found.views)
-                    return self._learn(Ready.on_workers(found), run)
-            except NeedsRows as reason:
-                logger.warning("this process reads and prepares the views, because %s", reason)
-        with prepare.searching_on(client, shown) as workers:
-            ready = self._ready(prepare.loaded(X, workers, self.align is not None), y, observed)
+        client, labeled = current_client() if client is None else client, self.align is not None
+        if client is None:
+            return self._learn(self._ready(read_stored(X, labeled), y, observed), run)
+        with prepare.searching_on(client, self.verbose > 0) as workers:
+            ready = self._ready(prepare.loaded(X, workers, labeled), y, observed)
+            prepare.check_plan(ready.views, workers, self.n_neighbors, self.candidates)
             return self._learn(ready, run, partial(SearchedRows.of_rows, workers))
-
-    def _workers_can_prepare(self, y: Any, observed: Any) -> bool:
-        """Whether workers can prepare tables of numbers for a fit with these parameters."""
-        plain = observed is None and self.align is None and self.views is None
-        unknown = y is None or not np.any(np.asarray(y) == -1)
-        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
-        chosen = self._parameters.automatic and self._parameters.rules.local_scaling
-        return plain and unknown and euclidean and chosen
 
     def _ready(self, X: Any, y: Any, observed: Any) -> Ready:
         """Check the views, and scale them. What is not scaled is not kept beside them."""

@@ -60,7 +60,7 @@ def begin(ready: Ready, work: Work) -> None:
     """Open the checkpoint, if there is one."""
     stated = work.parameters.essential()
     known = {} if ready.known is None else {"known": ready.known, "tied": ready.tied}
-    work.run.begin({**stated, **known}, ready.data(work.run.folder is not None), work.random_state)
+    work.run.begin({**stated, **known}, ready.views, work.random_state)
 
 
 def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
@@ -73,7 +73,7 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
         parameters=work.parameters,
         view_names=list(ready.views.names),
         index=ready.index,
-        stored=ready.stored(views),
+        views=views,
         scale=ready.scale,
         n_clusters=choice.n_clusters,
         number=choice.number,
@@ -233,15 +233,12 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     """The problem that is chosen from the data; `asked` are the candidates that the caller asks
     for.
     """
-    parameters, workers = work.parameters, ready.workers
-    if workers is not None:
-        workers.use(work.team)
-    rules = parameters.rules
+    parameters, rules = work.parameters, work.parameters.rules
     task = task_of(
         ready.views,
         # a given graph has its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
-        candidates=asked if workers is None else workers.length,
+        candidates=asked,
         n_neighbors=parameters.n_neighbors,
         min_cluster_size=parameters.given_size,
         solver=parameters.solver,
@@ -251,7 +248,6 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
         known=ready.known,
         tied=ready.tied,
         alike=ready.canonical.alike,
-        spaces=None if workers is None else workers.spaces,
     )
     return choose(task, parameters.given_number)
 
