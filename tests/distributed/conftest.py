@@ -1,8 +1,4 @@
-"""Two worker processes, which all tests of a file share, and rows that are cut into
-several blocks.
-"""
-
-import pickle
+"""Two worker processes, which all tests of a file share, and rows in several blocks."""
 
 import numpy as np
 import pytest
@@ -14,7 +10,7 @@ from tests.processes import HANGING
 distributed = pytest.importorskip(
     "distributed", reason="needs Dask: pip install 'dask[array,dataframe]' distributed"
 )
-N = 600
+N = 1700
 
 
 class AtOnce(Workers):
@@ -22,7 +18,7 @@ class AtOnce(Workers):
 
     def __init__(self):
         super().__init__(None)
-        self.names, self.received = [], []
+        self.names = []
 
     def submit(self, name, task, *arguments):
         self.names.append(name)
@@ -32,11 +28,7 @@ class AtOnce(Workers):
         return [self.submit(name, task, *own) for own in zip(*arguments, strict=True)]
 
     def gather(self, futures, name="", check=lambda: None):
-        self.received.append(len(pickle.dumps(list(futures))))
         return list(futures)
-
-    def wait(self, futures, name="", check=lambda: None):
-        pass
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -86,20 +78,30 @@ def inside():
 
 
 def cut_small(patch):
-    """Several blocks, chunks, pieces of embeddings and blocks of candidate pairs in a few hundred
-    rows.
-    """
-    from rmgl.distributed import blocks, pair_tasks, sources, workers
+    """Blocks of one tile, and rows that are sent in several pieces."""
+    from rmgl.distributed import blocks, workers
 
-    patch.setattr(blocks.Tiling, "of", classmethod(lambda cls, n_rows: cls(64, 3)))
-    patch.setattr(sources, "CHUNK_BYTES", 8 * 6 * 250)
-    patch.setattr(pair_tasks, "LEAST_ROWS", 200)
-    patch.setattr(workers, "PIECE_BYTES", 8 * 6 * 250)
+    patch.setattr(blocks, "rows_of_block", lambda n_rows: 512)
+    patch.setattr(workers, "PIECE_BYTES", 4 * 6 * 250)
 
 
 @pytest.fixture
 def small_blocks(monkeypatch):
     cut_small(monkeypatch)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """A function that sets the rows of a tile, and the tiles of a block."""
+    from rmgl.distributed import blocks
+    from rmgl.edges import bounds, nearest, tiles, within
+
+    def cut(tile, block_tiles):
+        for module in (bounds, nearest, tiles, within, blocks):
+            monkeypatch.setattr(module, "TILE", tile)
+        monkeypatch.setattr(blocks, "rows_of_block", lambda n_rows: tile * block_tiles)
+
+    return cut
 
 
 def two_views():

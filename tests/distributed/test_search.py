@@ -5,20 +5,10 @@ this process: no workers are needed.
 import numpy as np
 import pytest
 
-from rmgl import RMGL
-from rmgl.distributed.blocks import Tiling
-from rmgl.distributed.remote_matrix import RemoteMatrix, beside
-from rmgl.distributed.rows import DistributedRows
-from rmgl.edges import PairList
-from rmgl.edges.bounds import tile_order
+from rmgl.distributed.blocks import rows_of_block
+from rmgl.distributed.searched_rows import SearchedRows
 from rmgl.edges.search import Rows
-from rmgl.edges.stores import union_of
 from tests.distributed.conftest import AtOnce
-
-
-def remote(X, chunk=170):
-    bounds = (*range(0, len(X), chunk), len(X))
-    return RemoteMatrix(AtOnce(), tuple(X[i : i + chunk] for i in bounds[:-1]), bounds, X.shape[1])
 
 
 def groups(n, width, seed=0, distance=3.0):
@@ -36,19 +26,21 @@ def with_copies(n=500, width=6):
 
 
 CASES = {
-    "few columns": (groups(600, 5), Tiling(32, 2)),
-    "one block": (groups(300, 4), Tiling(512, 2)),
-    "blocks smaller than lists": (groups(200, 3), Tiling(8, 2)),
-    "copies, far rows": (with_copies(), Tiling(32, 3)),
-    "leading columns": (groups(4100, 66, distance=1.0) * np.linspace(1, 0.02, 66), Tiling(512, 2)),
-    "tiny numbers": (1e-12 * groups(300, 4), Tiling(32, 2)),
+    "few columns": (groups(600, 5), (32, 2)),
+    "one block": (groups(300, 4), (512, 2)),
+    "blocks smaller than lists": (groups(200, 3), (8, 2)),
+    "copies, far rows": (with_copies(), (32, 3)),
+    "leading columns": (groups(4100, 66, distance=1.0) * np.linspace(1, 0.02, 66), (512, 2)),
+    "tiny numbers": (1e-12 * groups(300, 4), (32, 2)),
 }
 
 
-@pytest.fixture(params=CASES, scope="module")
-def spaces(request):
-    X, tiling = CASES[request.param]
-    return request.param, DistributedRows(remote(X, 170), tiling), Rows.of(X)
+@pytest.fixture(params=CASES)
+def spaces(request, small_tiles):
+    X, cut = CASES[request.param]
+    small_tiles(*cut)
+    rows = Rows.of(X)
+    return request.param, SearchedRows.of_rows(AtOnce(), rows), rows
 
 
 def pairs_of(left, right):
@@ -58,124 +50,70 @@ def pairs_of(left, right):
 def test_nearest_rows_and_bounds(spaces):
     name, rows, local = spaces
     nodes = np.arange(rows.n_rows)
-    assert (rows.axes is not None) == (name == "leading columns")
+    assert (rows.starts.size == 2) == (name == "one block")
+    assert (rows._leading is not None) == (name == "leading columns")
     for length in (4, 30):
         found, bounds = rows.nearest(nodes, length)
         assert not (found == nodes[:, None]).any()
         assert (np.diff(np.sort(found, axis=1), axis=1) > 0).all()
-        distances = np.sort(local.distances_to(nodes, found), axis=1)
-        expected = np.sort(local.distances_to(nodes, local.nearest(nodes, length)[0]), axis=1)
-        np.testing.assert_allclose(distances, expected, rtol=2e-5, atol=1e-9 * expected.max())
+        expected, expected_bounds = local.nearest(nodes, length)
+        distances, wanted = (
+            np.sort(local.distances_to(nodes, lists), axis=1) for lists in (found, expected)
+        )
+        np.testing.assert_allclose(distances, wanted, rtol=2e-5, atol=1e-9 * wanted.max())
+        np.testing.assert_allclose(bounds, expected_bounds, rtol=2e-5, atol=1e-9 * wanted.max())
         assert (bounds <= distances[:, -1] * (1 + 1e-12)).all()
-        assert np.median(bounds / np.maximum(distances[:, -1], 1e-300)) > 0.98
 
 
 def test_all_pairs_within_radii(spaces):
     _, rows, local = spaces
     nodes, rng = np.arange(rows.n_rows), np.random.default_rng(1)
-    radii, scales = (
-        local.nearest(nodes, 5)[1] * rng.uniform(0.3, 0.7, rows.n_rows),
-        rng.uniform(0.9, 1.1, rows.n_rows),
-    )
+    radii = local.nearest(nodes, 5)[1] * rng.uniform(0.3, 0.7, rows.n_rows)
+    scales = rng.uniform(0.9, 1.1, rows.n_rows)
     radii[3] = np.inf
     for chosen in (nodes, nodes[::3], nodes[:7]):
         found, expected = (
             pairs_of(*space.within(chosen, radii, scales)) for space in (rows, local)
         )
         reach = np.where(np.isfinite(radii), radii, 0.0)
-        for left, right in (
-            found ^ expected
-            # only pairs at the very edge, which rounding may add, or pairs of rows that were not
-            # asked for
-        ):
+        # rounding may add pairs at the very edge
+        for left, right in found ^ expected:
             z = float(local.distances_to(np.array([left]), np.array([[right]]))[0, 0])
             limit = scales[left] * scales[right] * (reach[left] + reach[right])
             assert not {left, right} & set(chosen.tolist()) or z >= limit
         assert len(found ^ expected) <= max(5, 0.01 * len(expected))
 
 
-def test_distances_of_listed_pairs(spaces):
-    _, rows, local = spaces
-    nodes = np.arange(rows.n_rows)
-    neighbors = local.nearest(nodes, 6)[0]
-    edges = PairList(union_of(np.repeat(nodes, 6), neighbors.ravel(), rows.n_rows))
-    scale = local.measure(edges).max()
-    np.testing.assert_allclose(
-        rows.measure(edges), local.measure(edges), rtol=1e-10, atol=1e-13 * scale
-    )
-    np.testing.assert_allclose(
-        rows.distances_to(nodes, neighbors),
-        local.distances_to(nodes, neighbors),
-        rtol=1e-10,
-        atol=1e-13 * scale,
-    )
-
-
-def test_tiles_are_those_of_one_machine():
-    X = groups(700, 4)
-    X -= X.mean(axis=0)
-    rows = DistributedRows(remote(X), Tiling(32, 3))
-    np.testing.assert_array_equal(
-        rows.order, tile_order(rows.matrix.rows(np.arange(700)) - rows.matrix.mean, 32)
-    )
-    assert np.diff(rows.starts).max() <= 96
-
-
-def test_far_blocks_are_not_compared():
-    X = np.repeat(np.arange(4.0), 100)[:, None] * 1e3 + np.random.default_rng(0).normal(
-        size=(400, 3)
-    )
-    rows = DistributedRows(remote(X), Tiling(50, 2))
+def test_far_blocks_are_not_compared(small_tiles):
+    small_tiles(50, 2)
+    X = np.repeat(np.arange(4.0), 100)[:, None] * 1e3
+    X = X + np.random.default_rng(0).normal(size=(400, 3))
+    workers = AtOnce()
+    rows = SearchedRows.of_rows(workers, Rows.of(X))
     rows.nearest(np.arange(400), 5)
-    assert len(rows.blocks) == 4
-    assert "rmgl-nearest-across-blocks" not in rows.workers.names
+    assert workers.names.count("rmgl-nearest-inside-block") >= rows.starts.size - 1 == 4
+    assert "rmgl-nearest-across-blocks" not in workers.names
+
+
+def test_blocks_are_sent_once_however_often_they_are_searched(small_tiles):
+    small_tiles(32, 2)
+    workers = AtOnce()
+    rows = SearchedRows.of_rows(workers, Rows.of(groups(600, 5)))
+    nodes = np.arange(600)
+    for _ in range(2):
+        _, bounds = rows.nearest(nodes, 5)
+        rows.within(nodes, bounds)
+    assert workers.names.count("rmgl-tiled-block") == rows.starts.size - 1 == 10
 
 
 def test_cuts_depend_on_the_number_of_rows_alone():
-    sizes = {
-        n: Tiling.of(n).block_tiles * Tiling.of(n).tile for n in (600, 30_000, 1_000_000, 10**8)
-    }
+    sizes = {n: rows_of_block(n) for n in (600, 30_000, 1_000_000, 10**8)}
     assert sizes == {600: 8192, 30_000: 8192, 1_000_000: 65_536, 10**8: 390_656}
 
 
-def test_all_neighbors_of_few_rows():
-    rows = DistributedRows(remote(groups(6, 2)), Tiling(2, 2))
+def test_all_neighbors_of_few_rows(small_tiles):
+    small_tiles(2, 2)
+    rows = SearchedRows.of_rows(AtOnce(), Rows.of(groups(6, 2)))
     found, bounds = rows.nearest(np.arange(6), 9)
     assert sorted(found[0].tolist()) == [1, 2, 3, 4, 5]
     assert np.isinf(bounds).all()
-
-
-def test_matrices_with_other_chunks_side_by_side():
-    X, Y = groups(500, 3), groups(500, 4, seed=1)
-    both = beside([remote(X, 130), remote(Y, 77)], [2.0, 0.5])
-    np.testing.assert_array_equal(
-        both.rows(np.arange(500)[::-1]), np.hstack([2.0 * X, 0.5 * Y])[::-1]
-    )
-    assert both.bounds == (0, 77, 154, 231, 308, 385, 462, 500)  # of the one with more chunks
-
-
-def test_what_workers_cannot_leave_out():
-    rows = DistributedRows(remote(groups(50, 2)), Tiling(8, 2))
-    assert rows.among(None) is rows
-    with pytest.raises(ValueError, match="workers"):
-        rows.among(np.arange(3))
-
-
-def test_neighbors_of_some_rows_are_those_of_all():
-    rows = DistributedRows(remote(groups(50, 2)), Tiling(8, 2))
-    some, (found, bounds), (of_all, bounds_of_all) = (
-        np.array([3, 17, 40]),
-        rows.nearest(np.array([3, 17, 40]), 4),
-        rows.nearest(np.arange(50), 4),
-    )
-    np.testing.assert_array_equal(found, of_all[some])
-    np.testing.assert_array_equal(bounds, bounds_of_all[some])
-    np.testing.assert_allclose(
-        rows.distances_to(some, found), rows.distances_to(np.arange(50), of_all)[some], rtol=1e-12
-    )
-
-
-def test_views_that_only_workers_read_need_a_client(tmp_path):
-    np.save(tmp_path / "rows.npy", np.ones((60, 2)))
-    with pytest.raises(ValueError, match="there is no client"):
-        RMGL(2).fit([tmp_path / "rows.npy"])

@@ -8,7 +8,6 @@ from sklearn.metrics import adjusted_rand_score
 
 import rmgl
 from rmgl import RMGL, Policy
-from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.searched_rows import SearchedRows
 from rmgl.edges.search import Rows
 from tests.distributed.conftest import AtOnce
@@ -16,9 +15,7 @@ from tests.distributed.conftest import AtOnce
 N = 1700
 
 
-@pytest.fixture(autouse=True)
-def blocks_of_one_tile(monkeypatch):
-    monkeypatch.setattr(Tiling, "of", classmethod(lambda cls, n_rows: cls(512, 1)))
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 def spread(n_columns, factor=1.0):

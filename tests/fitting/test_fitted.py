@@ -15,7 +15,7 @@ from rmgl.running.threads import team_of
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
-HIDDEN = {"parameters", "stored", "evidence"}
+HIDDEN = {"parameters", "views", "evidence"}
 """Fields that are no attribute of the estimator."""
 
 

@@ -2,7 +2,6 @@
 and columns that were used in the fit or cannot be compared are named.
 """
 
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from rmgl import RMGL
 from rmgl.results.group_tests import compare_categories, compare_numbers
 from rmgl.results.outcomes import MOST_LEVELS
 from rmgl.results.used_columns import bits_of_order
-from rmgl.views.stored import StoredViews
 from tests.conftest import planted_views
 
 N = 90
@@ -329,26 +327,6 @@ def test_a_rare_value_may_be_the_same_by_chance():
     model = RMGL(2, random_state=0).fit([X])
     assert bits_of_order(np.sort(X[:, 3])) < 20
     assert model.associate({"side effect": np.arange(80) == 7})["side effect"].test
-
-
-def test_rows_that_are_stored_elsewhere_are_compared_by_name_and_that_is_said(planted_model):
-    views = planted_model.fitted_.views
-
-    def read(name, X):
-        pytest.fail("nobody needs to read them")
-
-    copy = {"copy": views["view 0"].matrix[:, 0]}
-    with pytest.raises(ValueError, match="was used in the fit"):
-        planted_model.associate(copy)
-    named = [("view 0", None), ("view 1", None)]
-    for columns in ((), (("g0", "g1", "g2"), None)):
-        stored = StoredViews(named, (), columns, None, read)
-        planted_model.fitted_ = replace(planted_model.fitted_, stored=stored)
-        found = planted_model.associate(copy)
-        assert not found.compared
-        assert "is recognized by its name only" in str(found)
-    with pytest.raises(ValueError, match="column 'g1' was used in the fit"):
-        planted_model.associate({"g1": copy["copy"]})
 
 
 def test_bits_of_order_count_orders():

@@ -418,13 +418,6 @@ def evidence_of(views, kept, labels):
     return report(*with_shares(views, kept, labels))
 
 
-def test_where_rows_are_not_read_the_report_says_so():
-    made = evidence_of([view("rna"), view("protein")], None, np.zeros(4, dtype=int))
-    said = "Inside is not known for rna, protein: the rows are stored on Dask workers"
-    assert said in str(made)
-    assert all(part.inside is None and "workers" in part.inside_unknown for part in made.views)
-
-
 def test_the_report_says_why_a_share_is_not_known(rng):
     kept = Views.of({"one": rng.normal(size=(700, 2)), "many": sparse.csr_array(np.eye(700))})
     made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)

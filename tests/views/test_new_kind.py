@@ -223,7 +223,7 @@ def test_a_file_that_does_not_fit_together_is_refused(model, tmp_path):
     assert model.report_  # made of what fits together
     spoiled, views = copy(model), model.fitted_.views
     view = replace(views[0], words_of=("only one",))
-    spoiled.fitted_ = replace(model.fitted_, stored=replace(views, views=(view, views[1])))
+    spoiled.fitted_ = replace(model.fitted_, views=replace(views, views=(view, views[1])))
     spoiled.save(tmp_path / "model.rmgl")
     with pytest.raises(ValueError, match="has 1 words for 45 entities"):
         RMGL.load(tmp_path / "model.rmgl")

@@ -120,8 +120,7 @@ def cluster(
     views), or one .npy, .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or
     folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for. With --network
     there may be none. With --scheduler or --workers, also a folder of Parquet files or a .zarr
-    array per view, or a .zarr group, whose 2-D arrays are the views; workers read these and .npy
-    files, and what distinguishes the clusters is not written then.
+    array per view, or a .zarr group, whose 2-D arrays are the views.
     """
     source = source_of(
         inputs,

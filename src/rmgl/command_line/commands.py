@@ -32,10 +32,11 @@ from rmgl.storage.output import check_names, new_folder, write_predictions, writ
 from rmgl.storage.paths import Output, Source, check_view_names
 from rmgl.storage.readers import read_views
 from rmgl.views.features import FeatureView
+from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
 
-BY_WORKERS = (".npy", ".zarr", ".parquet")
-"""Kinds of files that workers read in parts."""
+AS_STORED = (".npy", ".zarr", ".parquet")
+"""Kinds of files whose shape is known before they are read."""
 
 
 def cluster(
@@ -50,9 +51,6 @@ def cluster(
 ) -> tuple[str, Sequence[str]]:
     """Fit a model to the views in the files and write it; return what to print about it, and the
     doubts of its report.
-
-    With a client of Dask workers, files that workers can read are not read here: then there are
-    no features and no page.
     """
     model._check_parameters()
     began = perf_counter()
@@ -63,8 +61,7 @@ def cluster(
         stage("second answers")
         _ = model.report_  # made now
         stage("writing")
-        given = views if isinstance(views, Views) else None
-        associations = write_fit(model, source, table, output, given, seconds)
+        associations = write_fit(model, source, table, output, views, seconds)
         if save is not None:
             model.save(save)
     show_warnings(warned)
@@ -76,24 +73,25 @@ def cluster(
 
 def read_source(
     source: Source, numbers: Sequence[int | str], *, on_workers: bool = False
-) -> tuple[Views | dict[str, Path], Any]:
+) -> tuple[Views, Any]:
     """The views in the files, and the table of columns that have no part in the fit; both are
-    checked, with the numbers of clusters, unless workers read the views.
+    checked, with the numbers of clusters.
     """
-    views, further = views_in(source, on_workers=on_workers), source.outcome
-    index = views.index if isinstance(views, Views) else None
+    paths = stored_paths(source) if on_workers else {}
+    in_folders = any(path.is_dir() for path in paths.values())
+    views = Views.of(read_stored(paths)) if in_folders else views_in(source)
+    further, index = source.outcome, views.index
     table = None if further is None else read_outcome(further.path, source.id_column, index)
-    if isinstance(views, Views):
-        check_names(views.names, index)
-        for number in numbers:
-            check_number(number, views.n_rows)
-        if further is not None:
-            check_outcome(table, further, views)
+    check_names(views.names, index)
+    for number in numbers:
+        check_number(number, views.n_rows)
+    if further is not None:
+        check_outcome(table, further, views)
     return views, table
 
 
 def write_fit(
-    model: RMGL, source: Source, table: Any, output: Output, views: Views | None, seconds: float
+    model: RMGL, source: Source, table: Any, output: Output, views: Views, seconds: float
 ) -> Associations | None:
     """Write a fit to its folder; return how the columns of the table differ between clusters."""
     further, associations, colors = source.outcome, None, None
@@ -134,24 +132,26 @@ def summary(model: RMGL, seconds: tuple[float, float], associations: Association
     return "\n".join(lines if associations is None else [*lines, str(associations)])
 
 
-def views_in(source: Source, *, on_workers: bool) -> Views | dict[str, Path]:
-    """The views in the files, or their paths if workers can read all of them in parts."""
-    inputs = source.inputs
-    in_parts = all(path.is_dir() or path.suffix in BY_WORKERS for path in inputs)
-    selection = source.selection
-    as_stored = selection.is_all and source.id_column is None and not source.networks
-    if not (on_workers and as_stored and in_parts):
-        lists = edge_lists(source)
-        views = None
-        if inputs:
-            views = read_views(
-                inputs,
-                source.id_column,
-                source.align,
-                everyone=not lists,
-                selection=selection,
-            )
-        return with_networks(views, lists) if lists or views is None else views
+def views_in(source: Source) -> Views:
+    """The views in the files."""
+    lists, views = edge_lists(source), None
+    if source.inputs:
+        views = read_views(
+            source.inputs,
+            source.id_column,
+            source.align,
+            everyone=not lists,
+            selection=source.selection,
+        )
+    return with_networks(views, lists) if lists or views is None else views
+
+
+def stored_paths(source: Source) -> dict[str, Path]:
+    """The paths of views by name, if arrays or tables can be read from all as they are stored."""
+    inputs, selection = source.inputs, source.selection
+    plain = selection.is_all and source.id_column is None and not source.networks
+    if not plain or not all(path.is_dir() or path.suffix in AS_STORED for path in inputs):
+        return {}
     names = [selection.names.get(path, path.stem) for path in inputs]
     check_view_names(names)
     return dict(zip(names, inputs, strict=True))
@@ -195,12 +195,12 @@ def plan(source: Source, client: Any, n_neighbors: int) -> str:
     """What a fit on workers would need, and whether they have it."""
     from rmgl.distributed.prepare import planned
 
-    needs = planned(views_in(source, on_workers=True), client, n_neighbors)
+    needs = planned(stored_paths(source) or views_in(source), client, n_neighbors)
     try:
         needs.check()
     except MemoryError as error:
         return f"{needs}\ntoo little memory: {error}"
-    return f"{needs}\nthe workers have enough memory"
+    return f"{needs}\nthe workers and this machine have enough memory"
 
 
 @dataclass(frozen=True)

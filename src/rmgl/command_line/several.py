@@ -6,7 +6,6 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -22,7 +21,6 @@ from rmgl.estimators.rmgl import RMGL
 from rmgl.running.progress import stages
 from rmgl.storage.output import new_folder
 from rmgl.storage.paths import COMPARISON, Output, Source, folder_of_number
-from rmgl.views.views import Views
 
 COLUMNS = ("clusters", "trust", "stability", "separation", "smallest", "same_as_before")
 
@@ -57,8 +55,7 @@ def cluster(
         new_folder(output.folder, output.force) as draft,
     ):
         stage("reading")
-        found, table = read_source(source, [model.n_clusters for model in models])
-        views = cast(Views, found)  # no workers read them
+        views, table = read_source(source, [model.n_clusters for model in models])
         for model in models:
             stage(f"{model.n_clusters} clusters")
             seconds, told = timed_fit(model, views)

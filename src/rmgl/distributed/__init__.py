@@ -1,1 +1,1 @@
-"""Rows and candidate pairs of views on Dask workers, and the exact search among them."""
+"""Dask workers that search among the rows of a fit, and place new rows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,31 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from rmgl.distributed.block_store import MOST_STRIPS
-from rmgl.distributed.blocks import Tiling
-from rmgl.distributed.pair_tasks import LEAST_ROWS
-from rmgl.distributed.sources import NeedsRows
-from rmgl.distributed.workers import PIECE_BYTES, Workers
+from rmgl.distributed.blocks import rows_of_block
+from rmgl.distributed.workers import Workers
 from rmgl.edges.bounds import TILE, Rounding
 from rmgl.edges.candidates import first_length, searched_length
 from rmgl.edges.local_scaling import LISTED
 from rmgl.edges.nearest import nearest_across
+from rmgl.edges.neighborhoods import BYTES_PER_LISTED
 from rmgl.edges.tiles import Tiled
 from rmgl.running.threads import amount, require_memory, single_threaded
 
-logger = logging.getLogger(__name__)
-
 USABLE = 0.6
 """Share of the memory of a worker for results of tasks: beyond it Dask writes them to disk."""
-BYTES_PER_ENTRY = 8 + 8 + 4
-"""Memory for an entry of a view: in a chunk, in a block, and in single precision for searches."""
-PAIRS_PER_LISTED = 2
-"""Candidate pairs of a row per neighbor searched for: a pair is in one list or both, radii add."""
-BYTES_PER_KEPT_PAIR = 4 + 4 * 8
-"""Memory for a candidate pair in the row of one node: its index and four costs.
-
-The costs are by the data, with a guide, in the embedding, and in all.
+BYTES_PER_SENT = 4
+"""Memory of a worker, and of the scheduler, for an entry of a row, which is sent in single
+precision.
 """
+BYTES_PER_ENTRY = 2 * 8
+"""Memory of the client for an entry of a row in a space: in the view, and in the centered copy."""
 BYTES_PER_EDGE = 40
 """Memory of the client for an edge in the row of one node.
 
@@ -58,7 +50,6 @@ class Plan:
     """Neighbors of every row that are searched for."""
     n_neighbors: int
     """Neighbors that every row is to keep, fewer than are searched for."""
-    tiling: Tiling
     threads: tuple[int, ...]
     """Threads of each worker."""
     limits: tuple[int, ...]
@@ -70,13 +61,14 @@ class Plan:
     def of(
         cls,
         shapes: Sequence[tuple[int, int]],
-        length: int,
         n_neighbors: int,
+        candidates: Any,
         workers: Workers,
         timed: bool = True,
     ) -> Plan:
         """Plan a fit of views with these shapes; `timed` says whether to try how long it takes."""
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
+        length = listed_length(candidates, n_rows, n_neighbors)
         speeds = [comparing_speed(width, length, n_rows) for width in space_widths(widths) if timed]
         per_worker = workers.threads_and_limits()
         return cls(
@@ -84,7 +76,6 @@ class Plan:
             widths,
             length,
             n_neighbors,
-            Tiling.of(n_rows),
             tuple(threads for threads, _ in per_worker),
             tuple(limit for _, limit in per_worker),
             tuple(speeds),
@@ -96,17 +87,14 @@ class Plan:
         return space_widths(self.widths)
 
     @property
-    def n_blocks(self) -> int:
-        """The number of blocks that halving leads to."""
-        count = 1
-        while -(-self.n_rows // (count * self.tiling.tile)) > self.tiling.block_tiles:
-            count *= 2
-        return count
+    def block_rows(self) -> int:
+        """Rows of a block."""
+        return min(self.n_rows, rows_of_block(self.n_rows))
 
     @property
-    def block_rows(self) -> int:
-        """Rows of a block, about."""
-        return -(-self.n_rows // self.n_blocks)
+    def n_blocks(self) -> int:
+        """The number of blocks of each space."""
+        return -(-self.n_rows // self.block_rows)
 
     @property
     def n_tasks(self) -> int:
@@ -114,62 +102,29 @@ class Plan:
         return len(self.spaces) * self.n_blocks * (self.n_blocks + 1) // 2
 
     @property
-    def n_pair_blocks(self) -> int:
-        """Blocks of candidate pairs in a space, each of one or several blocks of rows."""
-        return max(1, self.n_blocks // -(-LEAST_ROWS // self.block_rows))
-
-    def tasks_of_embedding(self, n_columns: int) -> int:
-        """Return the number of tasks that measure all candidate pairs of a space in an embedding.
-
-        They are pieces that are sent, strips, and two for each strip in a block.
-        """
-        pieces = -(-8 * n_columns * self.n_rows // PIECE_BYTES)
-        strips = -(-pieces // -(-pieces // MOST_STRIPS))
-        return pieces + strips + self.n_pair_blocks * (2 * strips + 2)
-
-    @property
     def bytes_of_rows(self) -> int:
-        """Memory of all workers together for rows."""
-        return BYTES_PER_ENTRY * self.n_rows * sum(self.spaces)
-
-    @property
-    def bytes_of_pairs(self) -> int:
-        """Memory of all workers for candidate pairs and costs; what exceeds theirs is on disk."""
-        return self._bytes_of_pairs(self.n_rows) * len(self.spaces)
-
-    def _bytes_of_pairs(self, n_rows: int) -> int:
-        """Memory for the candidate pairs of some rows in one space."""
-        return BYTES_PER_KEPT_PAIR * PAIRS_PER_LISTED * n_rows * self.length
+        """Memory of a worker for rows: sooner or later it meets all blocks."""
+        return BYTES_PER_SENT * self.n_rows * sum(self.spaces)
 
     @property
     def bytes_of_task(self) -> int:
-        """Memory of a thread for a task.
-
-        These are two blocks of rows with what is appended to them, and lists; or pairs of a block
-        with costs. Besides, there are some numbers for each of all rows: potentials, their order,
-        and places among the nodes that a block needs.
-        """
-        search = 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 4 * 8 * self.length)
-        pairs = self._bytes_of_pairs(min(self.n_rows, max(self.block_rows, LEAST_ROWS)))
-        return max(search, pairs) + 32 * self.n_rows
+        """Memory of a thread for a task: two blocks with what is appended to them, and lists."""
+        return 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 4 * 8 * self.length)
 
     @property
     def bytes_of_client(self) -> int:
-        """Memory of the client for the layers of all spaces and the plain neighbors."""
-        return BYTES_PER_EDGE * self.n_rows * self.n_neighbors * (len(self.spaces) + 1)
+        """Memory of the client at the peak, with one thread.
 
-    @property
-    def bytes_of_step(self) -> tuple[int, int]:
-        """Bytes that the client sends and receives in a Newton step of one layer.
-
-        It sends the potentials to one worker, which passes them on, and receives three numbers for
-        each row and its active pairs, about as many as it keeps neighbors.
+        It has the rows of all spaces, the layers of all spaces and of the plain neighbors, and the
+        candidate pairs of the space that is being searched.
         """
-        return 8 * self.n_rows, (20 + 4 * self.n_neighbors) * self.n_rows
+        rows = BYTES_PER_ENTRY * sum(self.spaces)
+        layers = BYTES_PER_EDGE * self.n_neighbors * (len(self.spaces) + 1)
+        return self.n_rows * (rows + layers + BYTES_PER_LISTED * self.length)
 
     def bytes_of_worker(self, n_threads: int) -> int:
         """Return the memory that a worker with so many threads needs."""
-        return self.bytes_of_rows // len(self.threads) + n_threads * self.bytes_of_task
+        return self.bytes_of_rows + n_threads * self.bytes_of_task
 
     @property
     def minutes(self) -> float | None:
@@ -180,64 +135,32 @@ class Plan:
         return seconds / sum(self.threads) / 60
 
     def check(self) -> None:
-        """Raise a MemoryError if the workers, or the client, have too little memory.
-
-        It says how many workers would do. Logs a warning where candidate pairs will be written to
-        disk.
-        """
-        self._check_workers()
-        purpose = f"the layers of {self.n_rows:,} rows, which the client keeps,"
+        """Raise a MemoryError if a worker, or the client, has too little memory."""
+        self.check_workers()
+        purpose = f"the rows, candidate pairs and layers of {self.n_rows:,} rows on the client"
         require_memory(
             self.bytes_of_client, purpose, "lower n_neighbors, use fewer rows (a sample)"
         )
-        usable = sum(int(USABLE * limit) for limit in self.limits)
-        needed = self.bytes_of_rows + self.bytes_of_pairs
-        if all(self.limits) and needed > usable:
-            logger.warning(
-                "rows and candidate pairs take %s, more than the %s that the workers can use: they "
-                "will write some to disk",
-                amount(needed),
-                amount(usable),
-            )
 
-    def _check_workers(self) -> None:
-        """Raise a MemoryError if the workers have too little memory."""
-        workers = zip(self.limits, self.threads, strict=True)
-        left_of = [
-            (USABLE * limit - threads * self.bytes_of_task, limit, threads)
-            for limit, threads in workers
-            if limit
-        ]
-        if not left_of:
-            return
-        left, limit, threads = min(left_of, key=lambda worker: worker[0])
-        if left * len(self.threads) >= self.bytes_of_rows:
-            return
-        if left > 0:
-            n_enough = int(np.ceil(self.bytes_of_rows / left))
-            way_out = f"{n_enough} workers like these would do"
-        else:
-            of_tasks = amount(threads * self.bytes_of_task)
-            way_out = (
-                f"{of_tasks} of it are for tasks, so give workers more memory or fewer threads"
-            )
-        raise MemoryError(
-            f"each of the {len(self.threads)} workers needs {amount(self.bytes_of_worker(threads))}"
-            f" for {self.n_rows:,} rows of {sum(self.widths)} columns, but can use "
-            f"{amount(int(USABLE * limit))}: {way_out}"
-        )
+    def check_workers(self) -> None:
+        """Raise a MemoryError if a worker has too little memory."""
+        for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
+            needed, usable = self.bytes_of_worker(threads), int(USABLE * limit)
+            if limit and needed > usable:
+                raise MemoryError(
+                    f"worker {place} needs {amount(needed)} for {self.n_rows:,} rows of "
+                    f"{sum(self.widths)} columns, but can use {amount(usable)}: give workers more "
+                    f"memory, or fewer threads ({amount(self.bytes_of_task)} each)"
+                )
 
     def __str__(self) -> str:
-        sent, received = map(amount, self.bytes_of_step)
+        per_row = self.bytes_of_client / self.n_rows
         lines = [
             f"{self.n_rows:,} rows, {len(self.widths)} views of "
-            f"{', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of about "
+            f"{', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of "
             f"{self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
-            f"memory of all workers for rows: {amount(self.bytes_of_rows)}; for candidate pairs: "
-            f"{amount(self.bytes_of_pairs)}, written to disk where they do not fit; of a thread "
-            f"for its task: {amount(self.bytes_of_task)}; of the client for layers: "
-            f"{amount(self.bytes_of_client)}",
-            f"a Newton step of a layer: the client sends {sent} and receives {received}",
+            f"memory of the client: {amount(self.bytes_of_client)}, {per_row / 1000:.1f} kB a row; "
+            f"of the scheduler: {amount(self.bytes_of_rows)}",
         ]
         if self.minutes is not None:
             lines.append(
@@ -262,20 +185,10 @@ def expected_length(n_rows: int, n_neighbors: int) -> int:
 
 
 def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
-    """Return how many neighbors of every row to search for: local scaling always needs some."""
-    if isinstance(candidates, str) and candidates == "auto":
-        return expected_length(n_rows, n_neighbors)
-    if not isinstance(candidates, Integral) or isinstance(candidates, bool) or int(candidates) < 1:
-        raise NeedsRows(f"candidates={candidates!r} is neither 'auto' nor a number of neighbors")
-    return max(LISTED, int(candidates))
-
-
-def first_lists(candidates: Any, n_rows: int, n_neighbors: int) -> int:
-    """Return how many neighbors candidate lists begin with, if there are enough rows for them."""
-    length = listed_length(candidates, n_rows, n_neighbors)
-    if length >= n_rows - 1:
-        raise NeedsRows(f"{n_rows} rows are too few for lists of {length} neighbors")
-    return length
+    """Return how many neighbors of every row are searched for: local scaling always needs some."""
+    if isinstance(candidates, Integral) and not isinstance(candidates, bool):
+        return max(LISTED, int(candidates))
+    return expected_length(n_rows, n_neighbors)
 
 
 def comparing_speed(width: int, length: int, n_rows: int) -> float:

@@ -3,8 +3,8 @@
 Every task is a pure function of stored rows, of the results of other tasks and of small arrays, and
 none is tied to a worker. When a worker is lost, Dask computes its tasks again on the others. Arrays
 are arguments of tasks, which the scheduler keeps, and are not scattered: scattered data would be
-lost with a worker. An array that many tasks need is the result of a task (`Workers.share`): it is
-sent once, and workers pass it on.
+lost with a worker. What many tasks need is the result of one task: it is sent once, and workers
+pass it on.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmgl.extras import not_installed
 from rmgl.running.progress import task_progress
-from rmgl.running.threads import Check, InParts, no_check, one_part
+from rmgl.running.threads import Check, no_check
 from rmgl.version import __version__
 
 logger = logging.getLogger(__name__)
@@ -45,6 +45,16 @@ START_AGAIN = (
 NEEDS_DASK = not_installed(
     "a fit on Dask workers needs", "distributed", "'dask[array,dataframe]' distributed"
 )
+
+
+def current_client() -> Any:
+    """Return the current client of this process (None: there is none)."""
+    try:
+        from distributed import get_client
+
+        return get_client()
+    except (ImportError, ValueError):
+        return None
 
 
 class Future(Protocol):
@@ -66,11 +76,11 @@ class Workers:
     client: Any
     progress: bool = False
     """Whether to show a progress bar while many tasks run."""
+    direct: bool | None = None
+    """Whether results come straight from the workers, and not through the scheduler (None: as the
+    client was told).
+    """
     _run: str = field(default_factory=lambda: f"0{uuid.uuid4().hex[:11]}")
-    in_parts: InParts = one_part
-    """How the client shares its own work among its threads."""
-    traffic: Traffic = field(default_factory=lambda: Traffic())
-    """What the client has exchanged with the workers for the layers."""
     _tasks: Iterator[int] = field(default_factory=count)
     _futures: weakref.WeakSet[Future] = field(default_factory=weakref.WeakSet, repr=False)
     """The results that are still wanted."""
@@ -100,6 +110,8 @@ class Workers:
             )
         workers = cls(client, progress)
         workers.check_versions()
+        if all(map(is_here, workers.addresses())):
+            workers.direct = True
         logger.info("Dask's dashboard: %s (%s)", client.dashboard_link, client)
         return workers
 
@@ -159,42 +171,24 @@ class Workers:
     def _key(self, name: str) -> str:
         return f"{name}-{self._run}-{next(self._tasks)}"
 
-    def share(self, name: str, array: NDArray[Any]) -> Shared:
-        """Send an array to the workers, in pieces of rows, for any number of tasks."""
+    def share(self, name: str, array: NDArray[Any]) -> list[Future]:
+        """Send an array to the workers in pieces of rows, which `joined` puts together."""
         step = max(1, PIECE_BYTES // max(1, array[:1].nbytes))
-        bounds = (*range(0, len(array), step), len(array))
-        pieces = tuple(
-            self.submit(name, as_it_is, array[first : first + step]) for first in bounds[:-1]
-        )
-        return Shared(pieces, bounds, array.nbytes)
-
-    def in_strips(self, shared: Shared, most: int) -> tuple[tuple[Future, ...], tuple[int, ...]]:
-        """Join the pieces of a shared array to at most so many; return them and their bounds."""
-        pieces, bounds = shared.pieces, shared.bounds
-        step = -(-len(pieces) // most)
-        if step <= 1:
-            return pieces, bounds
-        groups = [list(pieces[first : first + step]) for first in range(0, len(pieces), step)]
-        strips = self.map("rmgl-join-pieces", joined, groups)
-        return tuple(strips), (*bounds[:-1:step], bounds[-1])
+        return [
+            self.submit(name, as_it_is, array[first : first + step])
+            for first in range(0, max(1, len(array)), step)
+        ]
 
     def gather(
         self, futures: Sequence[Future], name: str = "", check: Check = no_check
     ) -> list[Any]:
         """Wait for results; raise what a task raised, or `NoWorkers` if nobody can compute them."""
-        results: list[Any] = self._finish(self.client.gather, list(futures), name, check)
-        return results
 
-    def wait(self, futures: Sequence[Future], name: str = "", check: Check = no_check) -> None:
-        """Wait until results are there, and leave them with the workers."""
-        self._finish(self._waited, list(futures), name, check)
+        def gathered(futures: list[Future]) -> list[Any]:
+            results: list[Any] = self.client.gather(futures, direct=self.direct)
+            return results
 
-    def _waited(self, futures: list[Future]) -> Any:
-        import distributed
-
-        dask: Any = distributed  # only parts of it have types
-        with self.client.as_current():  # it need not be the default one
-            return dask.wait(futures)
+        return cast(list[Any], self._finish(gathered, list(futures), name, check))
 
     def attended(self, work: Callable[[], Any]) -> Any:
         """Return the result of work that asks the workers by itself; raises as `gather` does."""
@@ -233,39 +227,6 @@ class Workers:
                         f"not answer (its client is {self.client.status}): {START_AGAIN}"
                     )
         return waiting.result()
-
-
-@dataclass(frozen=True)
-class Shared:
-    """An array that the workers have, in pieces of rows."""
-
-    pieces: tuple[Future, ...]
-    bounds: tuple[int, ...]
-    nbytes: int
-
-
-@dataclass
-class Traffic:
-    """How often the client asked the workers for something, and the bytes sent and received.
-
-    Workers pass on to one another what the client sends; these bytes are not counted.
-    """
-
-    requests: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """For every kind of request its number, bytes sent and bytes received."""
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def add(self, kind: str, sent: int, received: int) -> None:
-        """Count one more request."""
-        with self._lock:
-            last = self.requests.get(kind, (0, 0, 0))
-            self.requests[kind] = (last[0] + 1, last[1] + sent, last[2] + received)
-
-    def __str__(self) -> str:
-        return "; ".join(
-            f"{kind}: {number} requests, {sent / 1e6:.1f} MB sent, {received / 1e6:.1f} MB received"
-            for kind, (number, sent, received) in self.requests.items()
-        )
 
 
 class Waiting:
@@ -317,11 +278,10 @@ def joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
-def size_of(result: Any) -> int:
-    """Return the bytes of a result that is an array, a number, or a tuple or list of them."""
-    if isinstance(result, tuple | list):
-        return sum(map(size_of, result))
-    return int(getattr(result, "nbytes", 8))
+def is_here(address: str) -> bool:
+    """Whether a worker is on this machine, by its address."""
+    host = address.rpartition(":")[0].rpartition("/")[2]
+    return address.startswith("inproc://") or host in ("127.0.0.1", "localhost", "[::1]")
 
 
 def installed_version() -> str:

@@ -248,8 +248,7 @@ def find_candidates(
     if candidates == "approximate":
         candidates = space.exact_instead(lambda rows: first_length(rows, alpha, n_neighbors))
     if isinstance(candidates, int):
-        if not space.keeps_pairs:
-            require_list_memory(n, candidates, view)
+        require_list_memory(n, candidates, view)
         return Candidates.certified(searched.search(candidates, floors, in_parts, check), check)
     if shared is None:
         shared = AllPairs(n, in_parts)

@@ -39,8 +39,8 @@ OwnCosts: TypeAlias = Any
 class Costs(Protocol):
     """Numbers >= 0 for the candidate pairs of one store, in the store's own format.
 
-    They are a vector, or parts of a vector on other machines. Costs of the same store can be added,
-    subtracted and multiplied, with one another and with numbers.
+    Costs of the same store can be added, subtracted and multiplied, with one another and with
+    numbers.
     """
 
     def __add__(self, other: Any, /) -> Costs: ...
@@ -247,11 +247,6 @@ class Space(ABC):
     def kept_by(self, checkpoint: Checkpoint | None) -> Space:
         """The space with its searches kept by a checkpoint, if any; itself without searches."""
         return self
-
-    @property
-    def keeps_pairs(self) -> bool:
-        """Whether candidate pairs are kept elsewhere, such as on other machines."""
-        return False
 
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check

@@ -312,7 +312,7 @@ class Predictor(FittedClusterer):
         self, method: Callable[[Any, Any], Any], X: Any, shape: tuple[int, ...], dtype: Any
     ) -> Any:
         """A Dask array of what a method returns for every chunk of rows, each in one thread."""
-        from rmgl.distributed.remote_views import by_chunk
+        from rmgl.distributed.chunks import by_chunk
 
         check_is_fitted(self)
         alone = copy(self)

@@ -1,13 +1,10 @@
-"""How a fit begins: views are checked and scaled here, or left with workers."""
+"""How a fit begins: views are read, checked and scaled, and workers are asked to search."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from rmgl.estimators.holding import Predictor
 from rmgl.fitting.fit import fit_model, found_without
@@ -16,14 +13,13 @@ from rmgl.model.known import check_known
 from rmgl.model.run import Run
 from rmgl.results.weak_points import warn_about
 from rmgl.running.threads import number_of_workers, team_of
-from rmgl.views.check_view import has_stored, is_given_view
+from rmgl.views.check_view import is_given_view
+from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
-
-logger = logging.getLogger(__name__)
 
 
 class Learner(Predictor):
-    """A clusterer that learns a model from views in memory, or from rows that workers keep."""
+    """A clusterer that learns a model from views in memory or in files."""
 
     def _ready(self, X: Any, y: Any, observed: Any) -> Ready:
         """Check the views, and scale them. What is not scaled is not kept beside them."""
@@ -46,31 +42,16 @@ class Learner(Predictor):
         warn_about(self.fitted_)
 
     def _learn_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
-        """Leave stored rows with the workers, if they can prepare them; let them search others."""
+        """Read stored views, and let the workers search, if there are any."""
         from rmgl.distributed import prepare
         from rmgl.distributed.searched_rows import SearchedRows
-        from rmgl.distributed.sources import NeedsRows
+        from rmgl.distributed.workers import current_client
 
-        client = prepare.default_client() if client is None else client
-        parameters = self._parameters
-        shown = parameters.verbose > 0
-        unknown = y is None or not np.any(np.asarray(y) == -1)
-        if has_stored(X) and observed is None and unknown and parameters.of_plain_tables:
-            try:
-                with prepare.prepared(
-                    X,
-                    client,
-                    parameters.scale,
-                    n_neighbors=parameters.n_neighbors,
-                    candidates=parameters.candidates,
-                    progress=shown,
-                    checkpoint=run.checkpoint,
-                ) as found:
-                    self._note_features(found.views, found.views)
-                    self._learn(Ready.on_workers(found), run)
-                    return
-            except NeedsRows as reason:
-                logger.warning("this process reads and prepares the views, because %s", reason)
-        with prepare.searching_on(client, shown) as workers:
-            ready = self._ready(prepare.loaded(X, workers, self.align is not None), y, observed)
+        client, labeled = current_client() if client is None else client, self.align is not None
+        if client is None:
+            self._learn(self._ready(read_stored(X, labeled), y, observed), run)
+            return
+        with prepare.searching_on(client, self._parameters.verbose > 0) as workers:
+            ready = self._ready(prepare.loaded(X, workers, labeled), y, observed)
+            prepare.check_plan(ready.views, workers, self.n_neighbors, self.candidates)
             self._learn(ready, run, partial(SearchedRows.of_rows, workers))

@@ -340,14 +340,12 @@ class RMGL(Learner, Presenter, Subsetter):
             and checkpoint: it reads what is there, computes all else again, and gives the identical
             result. The folder is created if it does not exist, and kept.
         client : dask.distributed.Client, optional
-            A client of Dask workers, which search for candidate pairs. A view may
-            then also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a
-            zarr array or a folder of Parquet files that all workers can read; if one is, the
-            default is the current client. The result does not depend on the number of workers, and
-            survives the loss of some of them. Layers, embedding and labels are computed in this
-            process. Rows and candidate pairs of stored views stay with the workers if the views
-            are complete tables of numbers and all parameters are chosen from the data. Otherwise
-            this process prepares the views, and the workers search among their rows.
+            A client of Dask workers, which search for candidate pairs; everything else is computed
+            in this process. The result is that of a fit without workers, does not depend on their
+            number, and survives the loss of some of them. With or without a client, a view may
+            also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a zarr
+            array or a folder of Parquet files: it is read into the memory of this process. If a
+            view is one of these, the default is the current client, if there is one.
 
         Examples
         --------

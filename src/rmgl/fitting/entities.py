@@ -36,7 +36,7 @@ def with_others_placed(
     labels = among_all(model.labels, placed.votes.sum(axis=1).argmax(axis=1))
     return replace(
         model,
-        stored=ready.stored(views),
+        views=views,
         labels=labels if known is None else np.where(known >= 0, known, labels),
         embedding=signed(among_all(model.embedding, placed.embedding)),
         guide=None if model.guide is None else among_all(model.guide),
@@ -50,8 +50,7 @@ def with_others_placed(
 def in_order_of_caller(model: FittedModel, ready: Ready) -> FittedModel:
     """Put what was learned in canonical order into the order of the caller.
 
-    Unless labels are known, clusters are numbered as the caller's rows meet them first. Rows from
-    workers are in that order already.
+    Unless labels are known, clusters are numbered as the caller's rows meet them first.
     """
     order = ready.canonical.order
     place = np.argsort(order)
@@ -59,7 +58,7 @@ def in_order_of_caller(model: FittedModel, ready: Ready) -> FittedModel:
     labels = model.labels[place]
     return replace(
         model,
-        stored=model.views.in_order(place) if ready.workers is None else model.stored,
+        views=model.views.in_order(place),
         labels=as_met(labels, model.n_clusters) if ready.known is None else labels,
         embedding=model.embedding[place],
         guide=None if model.guide is None else model.guide[place],

@@ -61,7 +61,7 @@ def begin(ready: Ready, work: Work) -> None:
     """Open the checkpoint, if there is one."""
     stated = work.parameters.essential()
     known = {} if ready.known is None else {"known": ready.known, "tied": ready.tied}
-    work.run.begin({**stated, **known}, ready.data(work.run.folder is not None), work.random_state)
+    work.run.begin({**stated, **known}, ready.views, work.random_state)
 
 
 def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
@@ -74,7 +74,7 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
         parameters=work.parameters,
         view_names=list(ready.views.names),
         index=ready.index,
-        stored=ready.stored(views),
+        views=views,
         scale=ready.scale,
         n_clusters=choice.n_clusters,
         number=choice.number,
@@ -230,20 +230,16 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     """The problem that is chosen from the data; `asked` are the candidates that the caller asks
     for.
     """
-    parameters, workers = work.parameters, ready.workers
-    if workers is not None:
-        workers.use(work.team)
-    views, n_neighbors, rules = ready.views, parameters.n_neighbors, parameters.rules
-    wanted = wanted_pairs(views, asked if workers is None else workers.length, n_neighbors)
+    parameters, rules, views = work.parameters, work.parameters.rules, ready.views
+    wanted = wanted_pairs(views, asked, parameters.n_neighbors)
     pairs = list(wanted.values())
-    stores = Stores(views.n_rows, pairs, work.team, copies=2)
     task = Task(
-        spaces=Spaces.of(views, pairs, work.team) if workers is None else workers.spaces,
+        spaces=Spaces.of(views, pairs, work.team),
         # a given graph has its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
-        n_neighbors=n_neighbors,
+        n_neighbors=parameters.n_neighbors,
         wanted=wanted,
-        stores=stores,
+        stores=Stores(views.n_rows, pairs, work.team, copies=2),
         team=work.team,
         random_state=work.random_state,
         run=work.run,

@@ -21,7 +21,6 @@ from rmgl.model.alternate import HISTORY, HistoryRow
 from rmgl.placing.outliers import Scoring, spreads_of
 from rmgl.placing.placement import Placement
 from rmgl.views.features import LARGEST_VALUE
-from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
 
 
@@ -70,8 +69,8 @@ class FittedModel:
     parameters: Parameters
     view_names: list[str]
     index: NDArray[Any] | None
-    stored: Views | StoredViews
-    """The scaled views, or where they are stored; `views` reads them."""
+    views: Views
+    """The scaled views."""
     scale: list[tuple[str, str]]
     n_clusters: int
     number: NumberOfClusters | None
@@ -112,16 +111,6 @@ class FittedModel:
         fitted again.
         """
         return int(self.embedding.shape[1])
-
-    @property
-    def read_views(self) -> Views | None:
-        """The scaled views; None if they are stored elsewhere, as after a fit on workers."""
-        return None if isinstance(self.stored, StoredViews) else self.stored
-
-    @property
-    def views(self) -> Views:
-        """The scaled views. Those that are stored elsewhere are read when they are first needed."""
-        return self.stored.rows if isinstance(self.stored, StoredViews) else self.stored
 
     @property
     def layers_as_learned(self) -> list[Layer]:
@@ -200,10 +189,8 @@ class FittedModel:
             self.number.check(n - self.placed.size)
 
     def for_new_rows(self) -> FittedModel:
-        """What workers need to place new rows: without evidence, and with views that they need not
-        read again.
-        """
-        return replace(self, stored=self.views, evidence=None)
+        """What workers need to place new rows: all but the evidence."""
+        return replace(self, evidence=None)
 
     def placement(self, scored: bool = False) -> Placement:
         """What places new rows in the layers and the embedding and, if asked, scores them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -12,11 +12,7 @@ from rmgl.automatic.policy import Policy
 from rmgl.matrix import Indices
 from rmgl.model.problems import given_graphs, is_auto
 from rmgl.views.canonical import Canonical, canonical_order
-from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
-
-if TYPE_CHECKING:
-    from rmgl.distributed.prepare import Prepared
 
 
 @dataclass(frozen=True)
@@ -36,25 +32,6 @@ class Ready:
     """Known labels, -1 where they are not known (None: none is),"""
     tied: bool = False
     """and whether they change the costs of the layers."""
-    workers: Prepared | None = None
-    """Where the rows are, if workers keep them."""
-
-    @classmethod
-    def on_workers(cls, found: Prepared) -> Ready:
-        """The views that workers keep."""
-        return cls(found.views, found.views.index, found.scales, found.canonical, workers=found)
-
-    def data(self, kept: bool) -> Any:
-        """What a checkpoint tells other data by: the views or, if a checkpoint is `kept`, the
-        digests of those on workers.
-        """
-        return self.views if self.workers is None or not kept else self.workers.digests()
-
-    def stored(self, views: Views) -> Views | StoredViews:
-        """What a model keeps of its rows: the scaled `views`, or where those of the workers are
-        stored.
-        """
-        return views if self.workers is None else self.workers.kept()
 
 
 def in_canonical_order(

@@ -29,9 +29,8 @@ from rmgl.results.group_tests import (
 )
 from rmgl.results.outcomes import CATEGORIES, Outcome, Outcomes, SurvivalOutcome, outcomes_of
 from rmgl.results.survival import Survival, median_text, survival_of
-from rmgl.results.used_columns import check_names, check_unused
+from rmgl.results.used_columns import check_unused
 from rmgl.views.encoding import LEFT_OUT, listed
-from rmgl.views.stored import StoredViews
 
 Vector = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -52,15 +51,10 @@ def associate_clusters(
 ) -> Associations:
     """Compare the columns of a table between the clusters of a model."""
     outcomes = outcomes_of(table, model.index, model.n_rows, time, event)
-    stored = model.stored
-    if isinstance(stored, StoredViews):
-        check_names(stored.column_names, outcomes)
-    else:
-        check_unused(stored, outcomes)
-    found = compare_outcomes(
+    check_unused(model.views, outcomes)
+    return compare_outcomes(
         outcomes, model.labels, model.n_clusters, pairwise=pairwise, random_state=random_state
     )
-    return replace(found, compared=not isinstance(stored, StoredViews))
 
 
 def compare_outcomes(

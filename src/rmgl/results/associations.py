@@ -86,9 +86,6 @@ class Associations:
     """Number of entities of the fit that the table does not have."""
     n_unknown: int
     """Number of rows of the table that are not in the fit, and were not used."""
-    compared: bool = True
-    """Whether columns were compared with those of the fit; by name only if its rows are stored
-    elsewhere, as after a fit on workers."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -137,11 +134,6 @@ class Associations:
     def sentences(self) -> list[str]:
         """Say which entities and rows did not meet, and what was not checked."""
         said = []
-        if not self.compared:
-            said.append(
-                "the rows of this fit are stored elsewhere, so that a column that was used in it "
-                "is recognized by its name only; the p-value of a renamed one is meaningless"
-            )
         if self.n_absent:
             said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
         if self.n_unknown:

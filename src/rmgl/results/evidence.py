@@ -21,9 +21,9 @@ from rmgl.views.views import Views
 def report_of(fitted: FittedModel) -> Report:
     """The report of a fit, with what each view says alone about the clusters."""
     assert fitted.evidence is not None
-    views, labels = fitted.read_views, fitted.evidence.labels
+    views, labels = fitted.views, fitted.evidence.labels
     report = make_report(with_shares(describe_views(fitted), views, labels), fitted)
-    return report if views is None else with_table(report, views, labels)
+    return with_table(report, views, labels)
 
 
 def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
@@ -33,20 +33,15 @@ def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
     again = Finding(
         "fitted again", "warning", numbers={"n_rows": n_rows, "n_clusters": fitted.n_clusters}
     )
-    views = with_shares(report.views, fitted.read_views, fitted.labels)
+    views = with_shares(report.views, fitted.views, fitted.labels)
     weak = [*report.weak_points, again]
     return replace(report, views=views, trust=None, refits=None, weak_points=weak)
 
 
 def with_shares(
-    described: list[ViewReport], kept: Views | None, labels: NDArray[np.intp]
+    described: list[ViewReport], kept: Views, labels: NDArray[np.intp]
 ) -> list[ViewReport]:
-    """The parts of the report on the views with what each says alone. `kept` are the scaled views
-    (None: they are not read for this).
-    """
-    if kept is None:
-        unread = "the rows are stored on Dask workers, and are not read for the report"
-        return [replace(view, inside_unknown=unread) for view in described]
+    """The parts of the report on the views with what each says alone; `kept` are scaled."""
     shares = [neighbors.inside(labels) for neighbors in own_neighbors(kept)]
     return [with_share(view, share) for view, share in zip(described, shares, strict=True)]
 

@@ -68,8 +68,7 @@ def is_comparable(fitted: FittedModel) -> bool:
     given = parameters.candidates
     asked = given if isinstance(given, list | tuple) else [given]
     if (
-        fitted.read_views is None
-        or fitted.placed.size
+        fitted.placed.size
         or evidence.tied
         or evidence.stopped
         or parameters.components
@@ -80,7 +79,7 @@ def is_comparable(fitted: FittedModel) -> bool:
     can_sample = (
         parameters.automatic
         and parameters.given_size is None
-        and not fitted.read_views.graphs
+        and not fitted.views.graphs
         and MEMBERS * fitted.n_clusters <= MOST_FITTED
     )
     return fitted.n_rows <= MOST_FITTED or can_sample

@@ -332,12 +332,12 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
     """The part of the report on each view."""
     assert fitted.evidence is not None
     views, roughness, columns, order = (
-        fitted.read_views,
+        fitted.views,
         fitted.view_roughness,
         fitted.evidence.columns,
         fitted.evidence.order,
     )
-    in_order = views.in_order(order) if views is not None and views.has_gaps else None
+    in_order = views.in_order(order) if views.has_gaps else None
     of_views = [
         (layer, float(b))
         for layer, b in zip(fitted.layers, fitted.beta, strict=True)

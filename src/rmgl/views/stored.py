@@ -1,44 +1,214 @@
-"""`StoredViews`: views that a fitted model reads from where they are stored, when it needs them."""
+"""Views that are stored: Dask collections, zarr arrays and groups, `.npy` and Parquet files.
+
+`read_stored` reads them into this process, as the arrays and tables that `Views.of` takes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rmgl.views.features import FeatureView
-from rmgl.views.scaling import Scaler
+from rmgl.archive.array_file import read_header
+from rmgl.extras import not_installed
+from rmgl.views.check_view import (
+    Named,
+    has_stored,
+    is_collection_of_views,
+    is_dask,
+    is_stored,
+    is_zarr,
+)
 from rmgl.views.views import Views
 
+KINDS = (
+    "a Dask array or DataFrame, a zarr array or group, a folder of Parquet files, an .npy file "
+    "or an array in memory"
+)
 
-@dataclass(frozen=True)
-class StoredViews:
-    """The views of a fit whose rows are not in this process; they are read and scaled on demand."""
 
-    named: list[tuple[str, Any]]
-    """The name of each view, and where it is stored."""
-    scalers: tuple[Scaler, ...]
-    columns: tuple[tuple[str, ...] | None, ...]
-    index: NDArray[Any] | None
-    read: Callable[[str, Any], NDArray[np.float64]]
-    """read(name, X): all rows of a view that is stored at X."""
+def read_stored(data: Any, labeled: bool = False) -> Any:
+    """Read all stored views into this process; return others as they are.
 
-    @property
-    def column_names(self) -> dict[str, tuple[str, ...]]:
-        """The names of the columns of each view; none where they have no names."""
-        names = self.columns or (None,) * len(self.named)
-        return {name: own or () for (name, _), own in zip(self.named, names, strict=True)}
+    Labels of the rows of stored tables are dropped unless they are wanted (`labeled`): those of
+    parts of a table may repeat.
+    """
+    if isinstance(data, Views) or not has_stored(data):
+        return data
+    views = [(name, in_memory(name, X, labeled)) for name, X in named_views(data)]
+    return dict(views) if isinstance(data, Mapping) or len(views) > 1 else views[0][1]
 
-    @cached_property
-    def rows(self) -> Views:
-        """All rows, which are read into this process when they are first needed."""
-        raw = [self.read(name, X) for name, X in self.named]
-        views = [
-            FeatureView(name, np.ascontiguousarray(scaler(X)), scaler=scaler)
-            for (name, _), X, scaler in zip(self.named, raw, self.scalers, strict=True)
-        ]
-        return Views(tuple(views), self.index).with_columns(self.columns)
+
+def named_views(data: Any) -> Named:
+    """Return the views by name; a single one is called view_0, and groups are replaced."""
+    if isinstance(data, Mapping):
+        items = [(str(name), X) for name, X in data.items()]
+    elif not is_zarr(data) and (is_collection_of_views(data) or isinstance(data, list | tuple)):
+        items = [(f"view_{m}", X) for m, X in enumerate(data)]
+    else:
+        items = [("view_0", data)]
+    return with_groups([(name, Path(X) if isinstance(X, str) else X) for name, X in items])
+
+
+def in_memory(name: str, X: Any, labeled: bool) -> Any:
+    """Read a stored view as an array or a table; other views are returned as they are."""
+    if not is_stored(X):
+        return X
+    if is_dask(X):
+        check_dask(name, X)
+        return relabeled(X.compute(), labeled)
+    shape_of(name, X)  # which refuses what is not a view
+    if is_zarr(X):
+        return X[:]
+    if is_zarr_folder(Path(X)):
+        return opened_zarr(name, Path(X))[:]
+    if Path(X).suffix == ".npy":
+        return np.load(X, allow_pickle=False)
+    import pandas as pd
+
+    return relabeled(pd.read_parquet(X), labeled)
+
+
+def relabeled(table: Any, labeled: bool) -> Any:
+    """Number the rows of a table, unless their labels are wanted."""
+    return table.reset_index(drop=True) if hasattr(table, "index") and not labeled else table
+
+
+def shape_of(name: str, X: Any) -> tuple[int, int]:
+    """Return the rows and columns of a view, without reading more of it than is necessary."""
+    if is_dask(X):
+        return dask_shape(name, X)
+    if is_zarr(X):
+        return array_shape("the zarr array", name, X.shape, X.dtype)
+    if isinstance(X, os.PathLike):
+        return path_shape(name, Path(X))
+    shape: tuple[int, ...] = getattr(X, "shape", None) or np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(
+            f"view {name!r} is of type {type(X).__name__}, whose rows and columns are not known: "
+            f"use {KINDS}"
+        )
+    return int(shape[0]), int(shape[1])
+
+
+def array_shape(what: str, name: str, shape: tuple[int, ...], dtype: Any) -> tuple[int, int]:
+    """Return the shape of a stored array, or raise an error unless it is a table of numbers."""
+    if len(shape) != 2 or dtype.kind not in "biuf":
+        raise ValueError(
+            f"view {name!r}: {what} has shape {shape} and type {dtype}, but rows and columns of "
+            "numbers were expected"
+        )
+    check_columns(name, shape[1])
+    return shape[0], shape[1]
+
+
+def check_columns(name: str, n_columns: int) -> None:
+    """Raise a ValueError where a stored view has no columns."""
+    if n_columns == 0:
+        raise ValueError(
+            f"view {name!r} has no columns, but needs at least one: leave the view out"
+        )
+
+
+def path_shape(name: str, path: Path) -> tuple[int, int]:
+    """Return the shape of an .npy file, a zarr folder, or a folder of Parquet files."""
+    if path.suffix == ".npy" and path.is_file():
+        with path.open("rb") as file:
+            header = read_header(file)
+            header.check(f"view {name!r}: {path}", os.fstat(file.fileno()).st_size - file.tell())
+        return array_shape(str(path), name, header.shape, header.dtype)
+    if is_zarr_folder(path):
+        return shape_of(name, opened_zarr(name, path))
+    if not path.is_dir() and path.suffix != ".parquet":
+        raise ValueError(f"view {name!r}: {path} is not known: use {KINDS}")
+    try:
+        from pyarrow import dataset
+    except ImportError as error:
+        reason = not_installed("Parquet files need", "pyarrow")
+        raise ValueError(f"view {name!r}: {path}: {reason}") from error
+    try:
+        table = dataset.dataset(path, format="parquet")
+        shape = table.count_rows(), len(table.schema.names)
+    except (ValueError, OSError) as error:
+        raise ValueError(
+            f"view {name!r}: {path} cannot be read as a Parquet file or a folder of them: {error}"
+        ) from error
+    if 0 in shape:
+        raise ValueError(
+            f"view {name!r}: {path} cannot be read as a Parquet file or a folder of them: it has "
+            f"{shape[0]} rows and {shape[1]} columns"
+        )
+    return shape
+
+
+def dask_shape(name: str, X: Any) -> tuple[int, int]:
+    """Return the shape of a Dask array or DataFrame; the number of rows may have to be computed."""
+    check_dask(name, X)
+    if hasattr(X, "to_dask_array"):
+        return len(X), X.shape[1]
+    known = X.compute_chunk_sizes() if np.isnan(X.shape).any() else X
+    return known.shape[0], known.shape[1]
+
+
+def check_dask(name: str, X: Any) -> None:
+    """Raise a ValueError where a Dask collection is not a table."""
+    refuse_delayed(name, X)
+    if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
+        raise ValueError(
+            f"view {name!r} is a Dask {type(X).__name__} with {getattr(X, 'ndim', 0)} "
+            f"dimension(s): use {KINDS}"
+        )
+    check_columns(name, X.shape[1])
+
+
+def refuse_delayed(name: str, X: Any) -> None:
+    """Raise a ValueError where a view is something of unknown shape that is computed later."""
+    if type(X).__module__ == "dask.delayed":
+        raise ValueError(
+            f"view {name!r} is a dask.delayed object, whose shape is not known: use "
+            f"dask.array.from_delayed(value, shape=, dtype=), or {KINDS}"
+        )
+
+
+def is_zarr_folder(path: Path) -> bool:
+    """Whether a path is a folder that zarr opens, by its name."""
+    return path.suffix == ".zarr" and path.is_dir()
+
+
+def opened_zarr(name: str, path: Path) -> Any:
+    """Open the zarr array or group in a folder."""
+    try:
+        import zarr
+    except ImportError as error:
+        reason = not_installed("zarr folders need", "zarr")
+        raise ValueError(f"view {name!r}: {path}: {reason}") from error
+    try:
+        return zarr.open(str(path.absolute()), mode="r")
+    except (ValueError, OSError) as error:
+        raise ValueError(
+            f"view {name!r}: {path} is neither a zarr array nor a group of them ({error}): use "
+            f"{KINDS}"
+        ) from error
+
+
+def with_groups(named: Named) -> Named:
+    """Replace zarr groups by their 2-D arrays, under their own names if a group is all there is."""
+    views = []
+    for name, X in named:
+        is_folder = isinstance(X, os.PathLike) and is_zarr_folder(Path(X))
+        opened = opened_zarr(name, Path(X)) if is_folder else X
+        if not is_zarr(opened) or not hasattr(opened, "arrays"):
+            views.append((name, X))
+            continue
+        arrays = {key: array for key, array in opened.arrays() if array.ndim == 2}
+        if not arrays:
+            raise ValueError(
+                f"view {name!r} is a zarr group without 2-D arrays, which would be the views: use "
+                f"{KINDS}"
+            )
+        prefix = "" if len(named) == 1 else f"{name}_"
+        views += [(f"{prefix}{key}", arrays[key]) for key in sorted(arrays)]
+    return views
