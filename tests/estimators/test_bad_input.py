@@ -99,7 +99,11 @@ ERRORS = {
     "3-D": ([A, A[None]], {}, r"view 'view_1': Found array with dim 3"),
     "not an array": ([A, None], {}, r"view 'view_1': "),
     "None": (None, {}, r"view 'view_0': "),
-    "fewer rows than clusters": ([A[:2]], {}, r"n_clusters=3 is more than the n_samples=2 rows"),
+    "fewer rows than clusters": (
+        [A[:2]],
+        {},
+        r"n_clusters=3 exceeds the number of rows, n_samples=2",
+    ),
     "one row": ([A[:1]], {"n_clusters": 1}, r"view 'view_0': Found array with 1 sample"),
     "alpha 0": ([A], {"alpha": 0}, r"The 'alpha' parameter of RMGL must be"),
     "alpha negative": (

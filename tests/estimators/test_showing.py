@@ -76,7 +76,7 @@ def test_a_model_that_is_not_fitted_has_no_fitted_attributes(name):
 def test_what_is_missing_before_a_fit_is_said():
     with pytest.raises(
         NotFittedError,
-        match="this RMGL instance is not fitted yet: it has no labels_; call fit first",
+        match="this RMGL instance is not fitted yet, so it has no labels_; call fit first",
     ):
         RMGL().labels_  # noqa: B018
 
