@@ -212,7 +212,7 @@ def test_a_model_from_stored_views(on_workers, client, views, tmp_path):
     assert bits_of(model) == bits_of(on_workers)
     new = {name: X[:50] + 0.01 for name, X in views.items()}
     expected = on_workers.predict(new)
-    assert "Inside is not known for view 0, view 1: the rows are stored on Dask workers" in str(
+    assert "Inside is unknown for view 0, view 1: the rows are stored on Dask workers" in str(
         model.report_
     )
     model.save(tmp_path / "model.rmgl")
