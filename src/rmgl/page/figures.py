@@ -1,5 +1,5 @@
-"""The interactive pictures of the page, made with Bokeh (extra `report`). Their points are filled
-in by the page.
+"""Interactive pictures of the page, made with Bokeh (extra `report`). The page fills in their
+points.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from rmgl.results.survival import SurvivalCurve
 MARGIN = 0.05
 """Empty space around the points, as a share of their range."""
 DASHES = ("solid", "dashed", "dotted", "dashdot")
-"""Lines of curves in turn, for readers who do not see their colors."""
+"""Line styles of curves, for readers who cannot distinguish their colors."""
 LEGEND_COLUMNS = 5
-"""Names of clusters beside one another above survival curves; so many fit on a phone."""
+"""Number of cluster names per row above survival curves. This many fit on a phone."""
 EVIDENCE = (
     ("score", "score (decides)", "#0072B2", 3),
     ("modularity", "modularity", "#D55E00", 1.5),
@@ -30,7 +30,7 @@ EVIDENCE = (
 
 
 def bokeh(module: str) -> Any:
-    """Import a module of Bokeh; the error says how to get it."""
+    """Import a module of Bokeh. The error explains how to install it."""
     try:
         return import_module(f"bokeh.{module}")
     except ImportError as error:
@@ -38,7 +38,7 @@ def bokeh(module: str) -> Any:
 
 
 def scripts() -> str:
-    """The JavaScript of Bokeh that the page needs."""
+    """Return the JavaScript of Bokeh that the page needs."""
     code = "\n".join(
         bokeh("resources").Resources(mode="inline", components=["bokeh", "bokeh-gl"]).js_raw
     )
@@ -46,12 +46,14 @@ def scripts() -> str:
 
 
 def as_item(figure: Any, target: str) -> Any:
-    """A picture as JSON that the page embeds into the element `target`."""
+    """Return a picture as JSON that the page embeds into the element `target`."""
     return bokeh("embed").json_item(figure, target)
 
 
 def scatter(points: NDArray[np.float64]) -> Any:
-    """The common embedding. The page fills in what it shows, and follows the pointer."""
+    """Return the picture of the common embedding. The page fills in the points and responds to the
+    pointer.
+    """
     models = bokeh("models")
     low, high = points.min(axis=0), points.max(axis=0)
     margin = MARGIN * np.where(high > low, high - low, 1.0)
@@ -134,7 +136,7 @@ def scatter(points: NDArray[np.float64]) -> Any:
 
 
 def number_of_clusters(number: NumberOfClusters) -> Any:
-    """The evidence for the number of clusters."""
+    """Return the picture of the evidence for the number of clusters."""
     plot = bokeh("plotting").figure(
         name="evidence",
         height=300,
@@ -156,7 +158,7 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
     )
     for attribute, title, color, width in EVIDENCE:
         values = np.asarray(getattr(number, attribute), dtype=np.float64)
-        if values.ndim == 0:  # evidence of an earlier version has no silhouette
+        if values.ndim == 0:  # evidence from earlier versions has no silhouette
             continue
         known = np.isfinite(values)
         x, y = number.candidates[known].tolist(), values[known].tolist()
@@ -170,7 +172,7 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
 
 
 def survival(curves: Sequence[SurvivalCurve], time: str) -> Any:
-    """The survival curves of the clusters. The page gives them the colors of the clusters."""
+    """Return the picture of the survival curves. The page gives them the colors of the clusters."""
     models = bokeh("models")
     plot = bokeh("plotting").figure(
         name="survival",
