@@ -315,7 +315,7 @@ def test_new_rows_far_out_are_refused():
     model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
     with pytest.raises(
         ValueError,
-        match=r"row 2 of view 'b' has values up to \d+e\+\d+ in units of the fitted ones, too large to square",
+        match=r"row 2 of view 'b' has values up to \d+e\+\d+ times those of the fit, too large to square",
     ):
         model.predict({"a": good(4), "b": np.where(np.arange(4)[:, None] == 2, 1e300, good(4))})
 

@@ -285,7 +285,7 @@ def test_a_click_on_a_level_shows_its_labels_in_the_map(window, digits_shown, by
             str(at)
         ] * 2
         assert f"The map shows {level.n_clusters} clusters" in window.inner_text("#said")
-        assert f"those of the {level.n_clusters} clusters" in window.inner_text("#legend")
+        assert f"denote the {level.n_clusters} clusters" in window.inner_text("#legend")
         assert (
             window.evaluate("document.getElementById('explore').getBoundingClientRect().top") < 100
         )
