@@ -732,7 +732,10 @@ def test_ids_of_observations_are_found_in_a_column_of_further_columns(files, cli
         (["--outcome", "clinical.csv", "--time", "m", "--event", "died"], "time='m' is not a col"),
         (["--outcome", "first.csv"], "column 'f0' was used in the fit (view 'first')"),
         (["--outcome", "first_plain.csv"], "column 'cell'"),
-        (["--outcome", "clinical.csv", "--time", "age", "--event", "sex"], "but an event is true"),
+        (
+            ["--outcome", "clinical.csv", "--time", "age", "--event", "sex"],
+            "but an event must be true",
+        ),
     ],
 )
 def test_bad_further_columns_are_refused_before_the_fit(

@@ -53,7 +53,7 @@ def links_help(names):
     assert (trust(model), trust(names["words_alone"])) == ("fair", "poor")
     assert model.number_.range == (4, 5)
     assert model.number_.silhouette[list(model.number_.candidates).index(5)] < 0.8
-    warned = [warning for warning in model.report_.warnings if "does not agree" in warning]
+    warned = [warning for warning in model.report_.warnings if "disagrees with" in warning]
     assert len(warned) == 2
     assert wrong.is_monotonic_decreasing
 

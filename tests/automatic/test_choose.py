@@ -153,7 +153,7 @@ def test_roughness_is_uncertain_where_entities_are_fewer_than_a_hundred(size):
     model = RMGL(3, random_state=0).fit(views)
     assert (
         (model.report_.uncertainty > 0)
-        == ("Entities are few" in str(model.report_))
+        == ("There are few entities" in str(model.report_))
         == (size == 33)
     )
     certain = by_agreement(model.view_roughness_, [1.0, 1.0, LEAST], True)

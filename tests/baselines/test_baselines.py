@@ -65,7 +65,7 @@ def test_gl_sigrep_of_one_view_and_of_all(planted):
     with pytest.raises(
         ValueError,
         match=(
-            "GLSigRep learns one graph and 2 views were given: pass one view, or set "
+            "GLSigRep learns one graph, but 2 views were given; pass one view, or set "
             "concatenate=True"
         ),
     ):
@@ -433,10 +433,10 @@ def test_gdmcca_graph_by_name_by_layer_and_by_matrix(planted):
             == 1.0
         )
     with pytest.raises(
-        ValueError, match=r"graph='view 7' is not a view: the views are \['view 0', 'view 1'\]"
+        ValueError, match=r"graph='view 7' is not a view; the views are \['view 0', 'view 1'\]"
     ):
         GDMCCA(3, graph="view 7").fit(views)
-    with pytest.raises(ValueError, match="graph has 4 nodes but the views have 90 rows"):
+    with pytest.raises(ValueError, match="graph has 4 nodes, but the views have 90 rows"):
         GDMCCA(3, graph=np.ones((4, 4))).fit(views)
 
 
@@ -453,7 +453,7 @@ def test_gdmcca_takes_the_same_graph_by_name_and_by_matrix(rng):
 
 def test_gdmcca_refuses_a_graph_of_negative_similarities(rng):
     with pytest.raises(
-        ValueError, match=r"graph='g': the similarities of row \d+ add up to a negative number"
+        ValueError, match=r"graph='g': the similarities of row \d+ have a negative sum"
     ):
         affinity_laplacian(lambda V: -V, 5, "g")
 

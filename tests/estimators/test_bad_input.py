@@ -99,7 +99,11 @@ ERRORS = {
     "3-D": ([A, A[None]], {}, r"view 'view_1': Found array with dim 3"),
     "not an array": ([A, None], {}, r"view 'view_1': "),
     "None": (None, {}, r"view 'view_0': "),
-    "fewer rows than clusters": ([A[:2]], {}, r"n_clusters=3 is more than the n_samples=2 rows"),
+    "fewer rows than clusters": (
+        [A[:2]],
+        {},
+        r"n_clusters=3 exceeds the number of rows, n_samples=2",
+    ),
     "one row": ([A[:1]], {"n_clusters": 1}, r"view 'view_0': Found array with 1 sample"),
     "alpha 0": ([A], {"alpha": 0}, r"The 'alpha' parameter of RMGL must be"),
     "alpha negative": (
@@ -311,7 +315,7 @@ def test_new_rows_far_out_are_refused():
     model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
     with pytest.raises(
         ValueError,
-        match=r"row 2 of view 'b' has values up to \d+e\+\d+ in units of the fitted ones, too large to square",
+        match=r"row 2 of view 'b' has values up to \d+e\+\d+ times those of the fit, too large to square",
     ):
         model.predict({"a": good(4), "b": np.where(np.arange(4)[:, None] == 2, 1e300, good(4))})
 

@@ -59,11 +59,11 @@ def test_rows_and_pairs_with_too_little_are_warned_of():
     X[3, 1:], X[5, :1], X[5, 2:] = np.nan, np.nan, np.nan
     warnings = " ".join(RMGL(3, random_state=0).fit(views).report_.warnings)
     assert (
-        "view 'view 0': 2 rows have fewer than a third of the cells (rows 3, 5 among them)"
+        "view 'view 0': 2 rows have fewer than a third of the cells (among them rows 3, 5)"
         in warnings
     )
     assert (
-        "of the pairs of rows have no column in common: they get the mean distance of the view"
+        "of the pairs of rows have no column in common; their distance is set to the mean"
         in warnings
     )
 

@@ -315,7 +315,7 @@ def test_pipeline_and_grid_search_over_column_blocks(planted):
 
 def test_too_few_rounds_warn_and_say_what_to_change(rng):
     with pytest.warns(
-        ConvergenceWarning, match=r"did not converge in max_iter=1 rounds: raise max_iter"
+        ConvergenceWarning, match=r"did not converge in max_iter=1 rounds; raise max_iter"
     ):
         model = RMGL(3, alpha=1.0, beta=50.0, max_iter=1, tol=1e-12, random_state=0).fit(
             [rng.normal(size=(60, 3))]
@@ -345,7 +345,7 @@ def test_inaccurate_eigenvectors_are_told(rng, monkeypatch):
 def test_fragments_are_told():
     views, _ = planted_views(sizes=(20, 20, 20))
     with pytest.warns(
-        UserWarning, match="more than n_clusters=3: isolated nodes and small fragments"
+        UserWarning, match="more than n_clusters=3, so isolated nodes and small fragments"
     ):
         RMGL(3, alpha=1e-6, beta=1e-6, random_state=0).fit(views)
 

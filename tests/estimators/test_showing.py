@@ -23,8 +23,8 @@ from tests.conftest import planted_views
 def test_showing_a_model_makes_no_report(planted_model, monkeypatch):
     monkeypatch.setattr(module, "report_of", lambda *given: pytest.fail("the report was made"))
     shown = planted_model._repr_html_()
-    assert "not been examined yet" in shown
-    assert "Sizes of the clusters: 30, 30, 30" in shown
+    assert "not been assessed yet" in shown
+    assert "Cluster sizes: 30, 30, 30" in shown
     assert "report_" not in vars(planted_model)
     assert "text/html" in planted_model._repr_mimebundle_()
 
@@ -76,7 +76,7 @@ def test_a_model_that_is_not_fitted_has_no_fitted_attributes(name):
 def test_what_is_missing_before_a_fit_is_said():
     with pytest.raises(
         NotFittedError,
-        match="this RMGL instance is not fitted yet: it has no labels_; call fit first",
+        match="this RMGL instance is not fitted yet, so it has no labels_; call fit first",
     ):
         RMGL().labels_  # noqa: B018
 

@@ -91,13 +91,13 @@ def test_a_model_with_finer_labels_does_all_that_others_do(model, finer, tmp_pat
     assert sorted(set(table.cluster.tolist())) == [0, 1, 2, 3]
     again.to_html(tmp_path / "page.html", views=views)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "The fit has 2 clusters. Some of them were fitted again" in page
-    assert "2 in the fit; some were fitted again" in page
+    assert "The fit has 2 clusters. Some of them were refitted" in page
+    assert "2 in the fit; some were refitted" in page
     assert again.number_ is None
     assert again.hierarchy_ == []
     assert again.report_.trust is None
     assert again.report_.warnings[-1].startswith(
-        "75 entities were fitted again, and there are 4 clusters now"
+        "75 entities were refitted, and there are 4 clusters now"
     )
     assert "Trust" not in str(again.report_)
     assert model.report_.trust is not None

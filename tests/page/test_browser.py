@@ -138,7 +138,7 @@ def test_a_click_selects_the_same_entity_everywhere(window, digits_shown):
     assert f"Entity digit-{at}" in window.inner_text("#entity")
     captions = window.locator("#entity caption").all_inner_texts()
     assert captions[0].startswith(
-        "The cluster of most of the entity's nearest neighbors in each view alone"
+        "For each view alone: the cluster of most of the entity's nearest neighbors"
     )
     assert "neighbors in the learned layers" in captions[1]
     cluster = digits_shown[0].labels_[at]
@@ -285,7 +285,7 @@ def test_a_click_on_a_level_shows_its_labels_in_the_map(window, digits_shown, by
             str(at)
         ] * 2
         assert f"The map shows {level.n_clusters} clusters" in window.inner_text("#said")
-        assert f"those of the {level.n_clusters} clusters" in window.inner_text("#legend")
+        assert f"denote the {level.n_clusters} clusters" in window.inner_text("#legend")
         assert (
             window.evaluate("document.getElementById('explore').getBoundingClientRect().top") < 100
         )
@@ -512,7 +512,7 @@ def test_many_entities_are_a_density_and_a_sample(
     monkeypatch.setattr(content, "LISTED_OUTLIERS", 5)
     digits_shown[0].to_html(tmp_path / "many.html", **given)
     window = opened(browser, tmp_path / "many.html")
-    assert "250 entities are too many for single points" in window.inner_text("#explore")
+    assert "There are too many entities (250) to draw each one" in window.inner_text("#explore")
     assert window.evaluate("rmgl.facts.n_points") < 250 == window.evaluate("rmgl.facts.n_entities")
     window.evaluate("rmgl.select([3])")
     assert window.locator("#entity .scroll").nth(1).locator("tbody th").count() > 0

@@ -162,7 +162,7 @@ def test_a_name_is_one_line_of_text(patients):
     content = content_of(model.fitted_, model.report_, Given(name=f"a\n b {HOSTILE}"))
     assert content.name.startswith("a b <script>")
     assert "<script>window" not in page_of(content)
-    with pytest.raises(TypeError, match="name is of type int: give the name of the data as text"):
+    with pytest.raises(TypeError, match="name is of type int; pass the name of the data as text"):
         content_of(model.fitted_, model.report_, Given(name=3))
 
 
@@ -174,11 +174,11 @@ def test_the_tile_shows_what_the_verdict_rests_on(content):
     assert f"separation {refits.separation:.2f}" in tiles(content)
     known = Refits(resampled=0.9)
     for kind, refits, words in (
-        ("stable, not compared", known, "stability 0.90 (1: the same); separation is not known"),
-        ("one cluster", None, "there is one cluster only"),
-        ("table", known, "the clusters say no more than columns of categories do"),
+        ("stable, not compared", known, "stability 0.90 (1: identical); separation unknown"),
+        ("one cluster", None, "there is only one cluster"),
+        ("table", known, "the clusters add nothing to a few columns of categories"),
         ("sentence", None, "see the reasons above"),
     ):
         other = SimpleNamespace(trust=Trust("fair", [Finding(kind, "fair")]), refits=refits)
         assert what_trust_rests_on(other) == words
-    assert what_trust_rests_on(SimpleNamespace(trust=None)) == "not examined"
+    assert what_trust_rests_on(SimpleNamespace(trust=None)) == "not assessed"

@@ -172,7 +172,7 @@ def test_the_verdict_warns_before_it_praises(planted_model):
         section = verdict_section(content)
         assert section.index("It &lt;is&gt; odd") < section.index("badge")
         object.__setattr__(original, "trust", None)
-        assert "was not examined" in verdict(model.fitted_, model.report_, 1)[0]
+        assert "was not assessed" in verdict(model.fitted_, model.report_, 1)[0]
         assert "one entity is doubtful" in verdict(model.fitted_, model.report_, 1)[1]
     finally:
         object.__setattr__(original, "trust", Trust("good", [said("no sign of trouble was found")]))
@@ -182,7 +182,7 @@ def test_the_verdict_warns_before_it_praises(planted_model):
 def test_sections_on_clusters_and_their_number(planted_model, digits_shown):
     model = planted_model
     content = content_of(model.fitted_, model.report_, Given())
-    assert "You asked for 3 clusters" in number_section(content)
+    assert "You requested 3 clusters" in number_section(content)
     assert supporting(content, 0) == "all 2"
     assert distinguishing(content, 0).split()[0] in ("higher", "lower")
     auto = content_of(digits_shown[0].fitted_, digits_shown[0].report_, Given())
@@ -195,8 +195,8 @@ def test_sections_on_clusters_and_their_number(planted_model, digits_shown):
     [
         ((0.97, 0.5), "same_day"),
         ((0.5, 0.97), "it's all the same"),
-        ((0.901, 0.899), "all the same"),
-        ((0.34, 0.33), "all the same"),  # neither has more than chance
+        ((0.901, 0.899), "all equally"),
+        ((0.34, 0.33), "all equally"),  # neither has more than chance
     ],
 )
 def test_the_tile_names_the_view_that_explains_most_whatever_it_is_called(found, answer):
@@ -214,7 +214,7 @@ def test_the_tile_names_the_view_that_explains_most_whatever_it_is_called(found,
     shown = re.findall("<strong>(.*?)</strong>", tiles(content))
     assert html.unescape(shown[2]) == answer
     said = verdict(model.fitted_, report, 0)[1]
-    assert ("all views explain them alike" in said) == (answer == "all the same")
+    assert ("all views explain them equally well" in said) == (answer == "all equally")
     assert (f"view {answer} explains them best (97\xa0% of" in said) == (max(found) == 0.97)
 
 
@@ -267,7 +267,7 @@ def test_ids_and_columns_are_checked():
 def test_wrong_features_and_no_bokeh(planted_model, planted, tmp_path, monkeypatch):
     model, (views, _) = planted_model, planted
     with pytest.raises(
-        TypeError, match="features is of type dict: give the table that explain returns"
+        TypeError, match="features is of type dict; pass the table returned by explain"
     ):
         model.to_html(tmp_path / "report.html", features=views)
     monkeypatch.setitem(sys.modules, "bokeh", None)
@@ -397,7 +397,7 @@ def test_chance_stands_beside_what_is_said_about_views():
     content = content_of(model.fitted_, model.report_, Given())
     assert views_table(content).count("(by chance 33\xa0%)") == 3
     assert (
-        "A view agrees on an entity if most of these neighbors are in its cluster"
+        "A view agrees on an entity if most of these neighbors are in the entity's cluster"
         in views_table(content)
     )
     assert (
@@ -412,7 +412,7 @@ def test_chance_stands_beside_what_is_said_about_views():
 def test_the_page_says_where_chance_leaves_no_room():
     model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]})
     shown = views_table(content_of(model.fitted_, model.report_, Given()))
-    assert "not known" in shown
+    assert "unknown" in shown
     assert "(by chance" not in shown
 
 
@@ -436,7 +436,7 @@ def test_without_further_columns_there_is_no_such_section(planted_model):
 
 def test_further_columns_of_another_model_are_refused(planted_model, associations):
     model, report = planted_model.fitted_, planted_model.report_
-    with pytest.raises(ValueError, match="is about 250 entities in"):
+    with pytest.raises(ValueError, match="describes 250 entities in"):
         content_of(model, report, Given(associations=associations))
     with pytest.raises(TypeError, match="associations is of type dict"):
         content_of(model, report, Given(associations={}))
@@ -470,7 +470,7 @@ def test_many_times_are_thinned_and_that_is_said(planted_model, monkeypatch):
     )
     monkeypatch.setattr("rmgl.page.associations.DRAWN_TIMES", 10)
     content = content_of(model.fitted_, model.report_, Given(associations=found))
-    assert "Curves are drawn at 10 of their times." in associations_section(content)
+    assert "Each curve is drawn at 10 of its times." in associations_section(content)
 
 
 def test_times_at_risk_are_round():
@@ -508,7 +508,7 @@ def test_a_level_without_known_stability_and_placed_entities(digits_shown):
     assert "nan" not in tree(content.resolutions)
     assert "stability not measured" in tree(content.resolutions)
     assert "<td>not measured</td>" in number_section(content)
-    assert "without 2 entities that were placed after the fit" in number_section(content)
+    assert "does not include 2 entities that were placed after the fit" in number_section(content)
     _, arrays = data_of(page_of(content))
     other = 1 if content.resolutions.chosen == 0 else 0
     assert arrays[f"level_{other}"][:2].tolist() == [65535, 65535]

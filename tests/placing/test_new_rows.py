@@ -522,7 +522,7 @@ ERRORS = {
     "too few views": (
         list(NEW.values())[:2],
         {},
-        r"2 views are given, but the model was fitted on 3: put None for a view that is missing",
+        r"2 views were given, but the model was fitted on 3; pass None for a missing view",
     ),
     "nowhere": (
         [None, None, np.full((2, 6), np.nan)],

@@ -2,7 +2,6 @@
 and columns that were used in the fit or cannot be compared are named.
 """
 
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -157,7 +156,7 @@ def test_without_ids_rows_are_taken_in_order(planted_model, table):
     assert planted_model.associate(table)["age"].p_value == wanted  # its labels mean nothing here
     with pytest.raises(ValueError, match="has 89 rows, but the model has 90 entities"):
         planted_model.associate(plain.iloc[:-1])
-    with pytest.raises(ValueError, match="in another order"):
+    with pytest.raises(ValueError, match="are not in order"):
         planted_model.associate(plain.sample(frac=1, random_state=0))
 
 
@@ -178,7 +177,7 @@ def test_missing_values_and_empty_clusters_are_told(model, table):
         assert row.test or row.note, "a row without a test says why"
         assert sum(row.n) + row.n_missing == N
     assert found["gappy"].n_missing == 30
-    assert found["absent"].note == "no value in cluster 1, which the test leaves out"
+    assert found["absent"].note == "no value in cluster 1, so the test leaves it out"
     assert (found["absent"].df, found["absent"].values[1]) == (1, "no value")
     assert found["alone"].note == "not compared: only cluster 2 has values"
     assert found["nowhere"].note == "no row has a value"
@@ -241,7 +240,7 @@ def test_many_values_of_a_category_are_joined(planted_model):
     X = np.repeat([[0.0], [9.0]], n // 2, axis=0) + rng.normal(size=(n, 2))
     column = np.append(np.resize(names[:3], n - 70), names)
     row = RMGL(2, random_state=0).fit([X]).associate({"city": column})["city"]
-    assert row.note.startswith(f"{70 - MOST_LEVELS + 1} rare values are compared as one")
+    assert row.note.startswith(f"{70 - MOST_LEVELS + 1} rare values are merged")
     assert row.df == MOST_LEVELS - 1
 
 
@@ -355,18 +354,18 @@ BAD = {
     "text": (
         lambda t: t.assign(months=t["months"].astype(object).where(t.index != "p8", "long")),
         SURVIVAL,
-        "time='months' holds 'long' in row 'p8'",
+        "time='months' is 'long' in row 'p8'",
     ),
-    "date": (lambda t: t, {"time": "seen", "event": "died"}, "holds datetime64"),
+    "date": (lambda t: t, {"time": "seen", "event": "died"}, "has datetime64"),
     "events 1 and 2": (
         lambda t: t.assign(died=t["died"] + 1),
         SURVIVAL,
-        "holds '2' in row 'p[0-9]*', but an event is true or false, or 1 or 0",
+        "is '2' in row 'p[0-9]*', but an event must be true or false, or 1 or 0",
     ),
     "events of words": (
         lambda t: t.assign(died=np.where(t["died"] > 0, "dead", "alive")),
         SURVIVAL,
-        "event='died' holds '(dead|alive)'",
+        "event='died' is '(dead|alive)'",
     ),
     "ids that do not meet": (
         lambda t: t.rename(index=lambda name: f"patient {name}"),
@@ -389,7 +388,7 @@ BAD = {
     "a column twice": (
         lambda t: t.rename(columns={"age": "sex"}),
         {},
-        "a column 'sex' more than once",
+        "more than one column named 'sex'",
     ),
     "infinity": (
         lambda t: t.assign(age=np.inf).assign(age=lambda u: u["age"].where(u.index != "p3", 1.0)),
@@ -407,7 +406,7 @@ def test_bad_input_is_refused(model, table, case):
 
 
 def test_what_is_no_table_is_refused(model):
-    with pytest.raises(TypeError, match="table is of type ndarray: give a DataFrame"):
+    with pytest.raises(TypeError, match="table is of type ndarray; pass a DataFrame"):
         model.associate(np.ones((N, 2)))
 
 

@@ -168,13 +168,13 @@ def test_errors_name_the_view_or_the_parameter(with_counts):
         ValueError, match="feature_names has 2 names for view 'counts', which has 8 columns"
     ):
         model.explain(views, feature_names={"counts": ["a", "b"]})
-    with pytest.raises(ValueError, match=r"feature_names names unknown views \['x'\]"):
+    with pytest.raises(ValueError, match=r"feature_names contains unknown views \['x'\]"):
         model.explain(views, feature_names={"x": []})
     with pytest.raises(ValueError, match="feature_names has 1 lists for 3 views"):
         model.explain(views, feature_names=[["a"]])
     with pytest.raises(TypeError, match="feature_names is of type str"):
         model.explain(views, feature_names="abc")
-    with pytest.raises(ValueError, match="n=-1 is not a number of features"):
+    with pytest.raises(ValueError, match="n=-1 is not a valid number of features"):
         model.explain(views).top(-1)
 
 

@@ -74,8 +74,8 @@ def test_findings_that_follow_each_other_share_a_sentence():
     few = Finding("few entities", "fair", numbers={"n": 3})
     assert Trust("poor", [*crossed, few]).reasons == [
         (
-            "the clusters are the table of 'er' of view 'a' x column 2 of view 'b', and say no "
-            "more than it does"
+            "the clusters are the cross table of 'er' of view 'a' x column 2 of view 'b', and add "
+            "nothing to it"
         ),
         few.sentence,
     ]
@@ -110,5 +110,5 @@ def test_the_page_shortens_the_names_of_views(noisy):
     long = Finding("view dominates", "poor", "x" * 300, {"weight": 0.9})
     assert said([long])[0].count("x") < 50
     assert warnings_of(noisy.report_)[0].startswith(
-        "View 'noise' alone does not have these clusters"
+        "View 'noise' alone does not show these clusters"
     )

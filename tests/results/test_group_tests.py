@@ -55,7 +55,7 @@ def test_epsilon_squared_of_ranks_that_the_cluster_determines():
 def test_few_values_are_said(rng):
     labels = np.array([0] * 4 + [1] * 5 + [3] * 2)
     note = compare_numbers(rng.normal(size=11), labels).note
-    assert note == "fewer than 5 values in clusters 0 and 3: the p-value is approximate"
+    assert note == "fewer than 5 values in clusters 0 and 3, so the p-value is approximate"
     assert compare_numbers(rng.normal(size=10), np.repeat([0, 1], 5)).note == ""
 
 
@@ -156,7 +156,7 @@ def test_tests_without_a_difference_are_significant_one_time_in_twenty():
         ),
         (
             lambda: compare_survival(np.ones(4), np.ones(4, bool), np.array([0, 0, 1, 1])),
-            "all events happened at once",
+            "all events happened at the same time",
         ),
     ],
 )

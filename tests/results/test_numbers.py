@@ -35,8 +35,8 @@ def test_the_reason_says_how_often_such_ranges_held_the_number_of_classes(silhou
     assert number.confidence == word
     inside, answers = calibration()[word]
     assert reason_of(number) == (
-        f"{number.reason}; in public data sets with known classes, the number of classes was in "
-        f"{inside:.0%} of {answers} such ranges"
+        f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
+        f"{answers} such ranges included the number of classes"
     )
 
 
@@ -56,8 +56,8 @@ def test_the_report_of_a_fit_has_the_range():
     ("others", "said"),
     [
         ([], "the number of clusters is uncertain"),
-        ([3, 5], "the number of clusters is uncertain: [3, 5] do about as well as 4"),
-        ([2, 3, 5, 6], "the number of clusters is uncertain: 2 to 6 do about as well as 4"),
+        ([3, 5], "the number of clusters is uncertain: [3, 5] fit about as well as 4"),
+        ([2, 3, 5, 6], "the number of clusters is uncertain: 2 to 6 fit about as well as 4"),
     ],
 )
 def test_an_uncertain_number_has_its_range(others, said):

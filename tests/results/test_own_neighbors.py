@@ -74,7 +74,7 @@ def test_noise_beside_clusters_gets_no_more_than_chance(n_rows, n_columns):
     assert noise.inside.found <= noise.inside.chance + 3 * noise.inside.deviation
     assert all(view.inside.is_more for view in clear)
     assert any(
-        "'noise' alone does not have these clusters" in warning
+        "'noise' alone does not show these clusters" in warning
         for warning in model.report_.warnings
     )
     content = content_of(model.fitted_, model.report_, Given())
@@ -205,7 +205,7 @@ def test_noise_of_any_kind_beside_clusters_gets_no_more_than_chance(kind, monkey
     assert noise.inside.found <= noise.inside.chance + 3 * noise.inside.deviation
     assert all(view.inside.is_more for view in clear)
     assert any(
-        "'noise' alone does not have these clusters" in warning
+        "'noise' alone does not show these clusters" in warning
         for warning in model.report_.warnings
     )
 
@@ -240,4 +240,4 @@ def test_nothing_is_said_where_all_others_are_neighbors_or_there_is_one_cluster(
     for n_clusters in (1, 2):
         report = RMGL(n_clusters, random_state=0).fit(groups).report_
         assert report.views[0].inside is None
-        assert not any("alone does not have" in warning for warning in report.warnings)
+        assert not any("alone does not show" in warning for warning in report.warnings)

@@ -78,13 +78,17 @@ def test_good_evidence_gives_no_warning():
     assert weak_points(report(), smallest=20) == []
 
 
-NOISY = "view 'b' does not agree with the others .* it may be noise, or it may describe different clusters"
-ALONE = (
-    "view 'b' alone does not have these clusters: 30% of its nearest neighbors are in the same "
-    "cluster, and 30% would be by chance"
+NOISY = (
+    "view 'b' disagrees with the others .* it may be noise, or it may describe different clusters"
 )
-A_PART = r"view 'b' does not .* part in these clusters \(80% of its own .* 30% would be by chance\), which noise can have, too"
-EDGES = "view 'b' has .* edges a node, not 10: no alpha gives as many"
+ALONE = (
+    "view 'b' alone does not show these clusters: 30% of its nearest neighbors are in the same "
+    "cluster, compared with 30% by chance"
+)
+A_PART = (
+    r"view 'b' disagrees .* in part \(80% of its own .* 30% by chance\), but noise can do so, too"
+)
+EDGES = "view 'b' has .* edges per node instead of 10: no alpha gives that many"
 SMALL = "the smallest cluster has"
 ROUNDS = "the alternation did not converge"
 DOUBTS = {"rna": "it is exact among its approximate candidates only"}
@@ -168,7 +172,7 @@ def test_warnings_carry_their_numbers():
         "'x'",
         "roughness 0.81",
         "3.5%",
-        "3.1 edges a node, not 10",
+        "3.1 edges per node instead of 10",
         "2 member(s)",
     ):
         assert part in text
@@ -225,7 +229,7 @@ def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
     text = str(
         report(*[view(f"v{m}") for m in range(n_views)], automatic=automatic, consensus=consensus)
     )
-    assert ("alpha: solved for 10 edges a node on average" in text) == automatic
+    assert ("alpha: solved for an average of 10 edges per node" in text) == automatic
     assert ("alpha, beta: set by you, or heuristic defaults" in text) == (not automatic)
     assert ("A consensus layer is learned from all views side by side." in text) == (
         automatic and consensus
@@ -239,16 +243,19 @@ def test_the_text_says_who_took_no_part():
     assert (
         "20 entities are missing from a view. Each view separates only some of the clusters" in text
     )
-    assert "learned on the 80 others, and these were placed as new ones are (placed_)" in text
+    assert (
+        "learned from the 80 other entities, and these were placed afterwards like new rows (placed_)"
+        in text
+    )
     assert "fragments" not in str(report())
     assert "placed" not in str(report())
 
 
 def test_the_text_says_how_uncertain_roughness_is():
-    sentence = "Entities are few: roughness is known to about 0.04, which was added to it"
+    sentence = "There are few entities, so roughness is known only to about 0.04. This was added"
     assert sentence in str(report(uncertainty=0.0371))
     assert sentence not in str(report(uncertainty=0.0371, weighing="equal"))
-    assert "Entities are few" not in str(report())
+    assert "There are few entities" not in str(report())
 
 
 def test_the_text_says_in_its_second_line_how_far_to_trust_it():
@@ -265,9 +272,9 @@ def test_the_text_gives_the_second_answers():
         "on four fifths of the entities 0.99, without the layer of rna 0.50, without the layer "
         "of protein 1.00, from plain neighbors alone 0.25."
     )
-    assert f"Second answers (agreement with the first, 1 the same): {agreements}" in text
+    assert f"Agreement with quick refits (1: identical): {agreements}" in text
     assert "plain neighbors alone" not in str(report(refits=Refits(0.987)))
-    assert "Second answers" not in str(report())
+    assert "quick refits" not in str(report())
 
 
 def test_the_text_says_what_is_proved():
@@ -410,7 +417,7 @@ def test_a_view_without_informative_edges_is_not_called_noise(rng):
     assert first.roughness is None
     assert first.inside.found == 1.0
     assert not any(
-        "noise" in warning or "does not agree" in warning for warning in model.report_.warnings
+        "noise" in warning or "disagrees with" in warning for warning in model.report_.warnings
     )
 
 
@@ -422,10 +429,10 @@ def test_the_report_says_why_a_share_is_not_known(rng):
     kept = Views.of({"one": rng.normal(size=(700, 2)), "many": sparse.csr_array(np.eye(700))})
     made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)
     assert [part.inside is None for part in made.views] == [False, True]
-    assert "Inside: the share of the 12 nearest" in str(made)
+    assert "Inside: share of the 12 nearest" in str(made)
     assert (
-        "Inside is not known for many: no entity has neighbors in it that can be told from others."
+        "Inside is unknown for many: in this view, no entity has neighbors that can be distinguished"
         in str(made)
     )
     made = evidence_of([view("one"), view("many")], kept, np.zeros(700, dtype=int))
-    assert "Inside is not known for one: there is one cluster" in str(made)
+    assert "Inside is unknown for one: there is only one cluster" in str(made)

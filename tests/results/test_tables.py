@@ -71,7 +71,7 @@ def test_categories_have_their_names_and_whole_rows_are_the_last_resort(columns,
     )
     bits = np.column_stack([er, grade, sex - 5, rng.integers(2, size=300)])
     names = said(Views.of({"bits": bits, "genes": noise(rng)}), bits @ [8, 4, 2, 1])
-    assert names == ("the different rows of view 'bits'", False)
+    assert names == ("the distinct rows of view 'bits'", False)
 
 
 def test_missing_cells_and_entities_are_values_of_their_own(columns, rng):
@@ -214,8 +214,8 @@ def test_clusters_that_are_a_table_of_categories_are_not_trusted(seed):
     model = RMGL(6, policy=Policy(weighing="equal"), random_state=0).fit(views)
     assert model.report_.trust.word == "poor"
     reason = (
-        "the clusters are the table of column 0 of view 'clinical' x column 1 of view "
-        "'clinical', and say no more than it does"
+        "the clusters are the cross table of column 0 of view 'clinical' x column 1 of view "
+        "'clinical', and add nothing to it"
     )
     assert model.report_.trust.reasons[0] == reason
 
@@ -234,7 +234,9 @@ def test_tables_of_categories_with_jaccard_distances_are_not_trusted(seed):
     assert adjusted_rand_score(3 * status + grade, model.labels_) == 1.0
     table = "column 0 to column 1 of view 'a' x column 2 to column 4 of view 'a'"
     said = str(model.report_.trust)
-    assert said.startswith(f"poor: the clusters are the table of {table}, and say no more than it")
+    assert said.startswith(
+        f"poor: the clusters are the cross table of {table}, and add nothing to it"
+    )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "hamming"])
@@ -250,8 +252,8 @@ def test_a_category_beside_bits_is_not_trusted(metric, n_levels):
     )
     assert adjusted_rand_score(level, model.labels_) == 1.0
     reason = (
-        f"the clusters are the table of column 0 to column {n_levels - 1} of view 'view_0', and "
-        "say no more than it does"
+        f"the clusters are the cross table of column 0 to column {n_levels - 1} of view "
+        "'view_0', and add nothing to it"
     )
     assert str(model.report_.trust).startswith(f"poor: {reason}")
 
@@ -264,7 +266,9 @@ def test_two_views_of_one_category_each_are_not_trusted(columns):
         .report_
     )
     assert report.trust.word == "poor"
-    assert "the table of column 0 of view 'er' x column 0 of view 'grade'" in str(report.trust)
+    assert "the cross table of column 0 of view 'er' x column 0 of view 'grade'" in str(
+        report.trust
+    )
 
 
 def test_clusters_that_other_views_have_are_trusted():

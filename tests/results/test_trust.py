@@ -35,7 +35,7 @@ def test_the_word_follows_from_the_strength_of_the_evidence(strength, word, stab
     (finding,) = trust.findings
     assert finding.numbers["stability"] == stability
     assert finding.numbers["separation"] == pytest.approx((strength / stability) ** 2)
-    assert str(trust).startswith(f"{word}: the clusters found again with a fifth of the entities")
+    assert str(trust).startswith(f"{word}: the clusters found without a fifth of the entities")
 
 
 def test_the_policy_says_what_is_good_and_fair():
@@ -60,32 +60,35 @@ def test_stronger_evidence_was_worth_more():
 def test_what_was_not_examined_is_not_good():
     unexamined = judge(replace(GOOD, refits=None))
     assert unexamined.word == "fair"
-    assert "not examined" in unexamined.reasons[0]
+    assert "not tested" in unexamined.reasons[0]
     many = judge(replace(GOOD, refits=None, n_entities=100, sizes=np.repeat([2, 1], [49, 2])))
     assert str(many) == (
-        "poor: there are too few entities for each cluster to leave some out and look "
-        "whether the clusters stay"
+        "poor: there are too few entities per cluster to test whether the clusters persist when "
+        "some are left out"
     )
     few = judge(replace(GOOD, refits=None, n_entities=3))
     assert few.word == "poor"
     assert "too few entities" in few.reasons[0]
     one = judge(replace(GOOD, refits=None, sizes=np.array([300])))
-    assert str(one) == "poor: there is one cluster only, so there is nothing to compare"
+    assert str(one) == "poor: there is only one cluster, so there is nothing to compare"
 
 
 @pytest.mark.parametrize(("stability", "word"), [(0.81, "fair"), (0.79, "poor")])
 def test_stable_clusters_that_are_compared_with_nothing_are_fair(stability, word):
     trust = judge(replace(GOOD, refits=Refits(stability, {}, 1.0, None)))
     assert trust.word == word
-    assert "could not be compared with data without clusters" in trust.reasons[0]
+    assert "a comparison with data without clusters was not possible" in trust.reasons[0]
 
 
 @pytest.mark.parametrize(
     ("change", "note"),
     [
         ({"weights": {"a": 0.81, "b": 0.19}}, "view 'a' has 81% of the weight"),
-        ({"refits": replace(SAME, neighbors_only=0.69)}, "alone give other clusters (agreement 0."),
-        ({"refits": replace(SAME, without={"b": 0.69})}, "without the layer of view 'b' the clust"),
+        (
+            {"refits": replace(SAME, neighbors_only=0.69)},
+            "alone give different clusters (agreement",
+        ),
+        ({"refits": replace(SAME, without={"b": 0.69})}, "without the layer of view 'b', the clus"),
         ({"n_entities": 99}, "only 99 entities"),
     ],
 )
@@ -118,7 +121,7 @@ def test_clear_clusters_have_the_same_second_answers():
     assert report.refits.separation > 0.64
     assert report.trust.word == "good"
     assert "only 90 entities" in str(report)
-    assert "Second answers" in str(report)
+    assert "quick refits" in str(report)
 
 
 def test_noise_has_other_second_answers():
@@ -228,7 +231,7 @@ def test_clusters_of_single_entities_are_not_trusted(n_clusters, n_entities, rng
         .report_.trust
     )
     assert trust.word == "poor"
-    assert trust.reasons[0].startswith("there are too few entities for each cluster")
+    assert trust.reasons[0].startswith("there are too few entities per cluster")
 
 
 def test_a_view_that_alone_counts_cannot_be_left_out():

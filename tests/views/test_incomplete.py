@@ -332,7 +332,7 @@ def test_fit_transform_takes_masks():
 
 def test_methods_that_need_all_rows_say_so():
     with pytest.raises(
-        ValueError, match=r"view 'b' is missing 2 of the 20 entities .*SCML needs all entities"
+        ValueError, match=r"view 'b' is missing 2 of the 20 entities .*SCML needs every entity"
     ):
         SCML(2).fit({"a": A, "b": missing([3, 4])})
 

@@ -45,7 +45,7 @@ class Baseline(ViewsClusterer):
 
     @abstractmethod
     def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
-        """Check the input and return the embedding; attributes of the method are set on the way."""
+        """Check the input and return the embedding. Sets the attributes of the method."""
 
 
 def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> Floats:

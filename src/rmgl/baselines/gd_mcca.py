@@ -154,7 +154,7 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
         return None
     if isinstance(graph, str):
         if graph not in views.names:
-            raise ValueError(f"graph={graph!r} is not a view: the views are {list(views.names)}")
+            raise ValueError(f"graph={graph!r} is not a view; the views are {list(views.names)}")
         X = views.matrices[views.names.index(graph)]
         X = fit_scaler("minmax", X)(X)
         return affinity_laplacian(lambda V: X @ (X.T @ V), views.n_rows, graph)
@@ -163,15 +163,15 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
     ).adjacencies[0]
     if adjacency.shape[0] != views.n_rows:
         raise ValueError(
-            f"graph has {adjacency.shape[0]} nodes but the views have {views.n_rows} rows: "
-            "give a graph with one node per row"
+            f"graph has {adjacency.shape[0]} nodes, but the views have {views.n_rows} "
+            "rows; pass a graph with one node per row"
         )
     return affinity_laplacian(lambda V: adjacency @ V, views.n_rows, "graph")
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """A Laplacian as an operator, and an upper bound of its eigenvalues."""
+    """A Laplacian as an operator, with an upper bound of its eigenvalues."""
 
     laplacian: LinearOperator
     bound: float
@@ -186,8 +186,8 @@ def affinity_laplacian(similarity: Callable[[Floats], Floats], n: int, name: str
     degrees = similarity(np.ones(n))
     if degrees.min() < 0:
         raise ValueError(
-            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} add up to a "
-            "negative number; they must be >= 0: use another graph"
+            f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} have a "
+            "negative sum, but must be >= 0; use another graph"
         )
     inverse = np.zeros(n)
     inverse[degrees > 0] = 1 / degrees[degrees > 0]
@@ -209,7 +209,7 @@ def left_singular(block: Floats) -> tuple[Floats, Floats]:
     """Return the left singular vectors and the singular values of a block of columns."""
     try:
         left, strength, _ = linalg.svd(block, full_matrices=False)
-    # the faster driver of LAPACK does not always converge; this one does
+    # the faster LAPACK driver does not always converge; this one does
     except linalg.LinAlgError:
         left, strength, _ = linalg.svd(block, full_matrices=False, lapack_driver="gesvd")
     return left, strength

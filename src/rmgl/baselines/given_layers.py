@@ -1,4 +1,4 @@
-"""Layers for the methods that merge them, given by the user or learned from views by GL-SigRep."""
+"""Layers for the methods that merge them: given by the user, or learned from views by GL-SigRep."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class GivenLayers:
 class LayersClusterer(Baseline):
     """Base class of clusterers that merge graph layers.
 
-    `fit` takes views, from which GL-SigRep layers are learned (`alpha`, `beta`, `scale`), or
-    layers: `Layer` objects or, with `precomputed=True`, adjacency matrices (symmetric, weights >=
-    0; entries on the diagonal are ignored).
+    `fit` accepts views or layers. From views it learns GL-SigRep layers (`alpha`, `beta`, `scale`).
+    Layers are `Layer` objects or, with `precomputed=True`, adjacency matrices (symmetric, weights
+    >= 0; diagonals are ignored).
     """
 
     _allowed = {
@@ -61,7 +61,7 @@ class LayersClusterer(Baseline):
 
     def _check_layers(self, X: Any, team: Team) -> GivenLayers:
         """Return the given layers, or those learned from the given views."""
-        # attributes of an earlier fit on other input
+        # left by an earlier fit on other input
         for stale in ("layers_", "feature_names_in_"):
             if hasattr(self, stale):
                 delattr(self, stale)
@@ -92,7 +92,7 @@ class LayersClusterer(Baseline):
 
 
 def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
-    """The named adjacency matrices of `Layer` objects; None if the input has none."""
+    """Return the named adjacency matrices of `Layer` objects. None if the input has none."""
     layers = [item for item in given_items(X) if isinstance(item, Layer)]
     if not layers:
         return None
@@ -104,13 +104,13 @@ def of_layers(X: Any) -> dict[str, sparse.csr_array] | None:
     names = list(X) if isinstance(X, Mapping) else [layer.name for layer in layers]
     if len(set(names)) < len(names):
         raise ValueError(
-            f"layer names must differ, but they are {names}: pass a dict with names of your own"
+            f"layer names must differ, but they are {names}; pass a dict with unique names"
         )
     return {name: layer.adjacency for name, layer in zip(names, layers, strict=True)}
 
 
 def check_adjacencies(views: Views) -> GivenLayers:
-    """Check that matrices are square, symmetric and nonnegative; self-loops are removed."""
+    """Check that matrices are square, symmetric and nonnegative. Self-loops are removed."""
     adjacencies = []
     for name, matrix in zip(views.names, views.matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:

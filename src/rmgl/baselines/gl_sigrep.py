@@ -31,14 +31,14 @@ from rmgl.running.threads import team_of
 from rmgl.views.check_view import positive_per_view
 from rmgl.views.views import Views
 
-# up to so many nodes (I + alpha L)^-1 X is computed by a dense Cholesky factorization
+# maximum number of nodes for which a dense Cholesky factorization computes (I + alpha L)^-1 X
 CHOLESKY_NODES = 4000
 DEFAULT_ALPHA = 0.1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SigRepLayer(Layer):
-    """A layer of GL-SigRep, with the smoothed data Y and the objective after every half step.
+    """A GL-SigRep layer with the smoothed data Y and the objective after every half step.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class SigRepLayer(Layer):
     """
 
     beta: float
-    """Weight of ||L||_F^2; `alpha` is the weight of smoothness."""
+    """Weight of ||L||_F^2. `alpha` is the weight of smoothness."""
     smoothed: Floats = field(repr=False)
     history: list[float] = field(repr=False)
     n_rounds: int
@@ -82,11 +82,11 @@ def learn_gl_sigrep(
         node.
     scale : {"minmax", "standard", "unit", "none"}
     tol : float
-        Relative change of the objective in a round at which to stop.
+        Stop when the relative change of the objective in a round is at most this value.
     max_iter : int
         Maximum number of rounds.
     threshold : float
-        Remove edges of smaller weight at the end, as the authors' code does; the mean degree is 1.
+        Remove edges of smaller weight at the end, as the authors' code does. The mean degree is 1.
     name : str
 
     Returns
@@ -185,7 +185,7 @@ class GLSigRep(Baseline):
         subject to  L a graph Laplacian, tr(L) = N
 
     k-means then clusters the rows of the K smallest eigenvectors of the normalized Laplacian,
-    scaled to length one.
+    scaled to unit length.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ class GLSigRep(Baseline):
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
     concatenate : bool
-        If True, scale and concatenate several views, as GL-SigRep(C) does. If False, accept a
-        single view.
+        Whether to scale and concatenate several views, as GL-SigRep(C) does. If False, only a
+        single view is accepted.
     tol, max_iter : as in `learn_gl_sigrep`
     n_init, random_state : as in `RMGL`
 
@@ -260,8 +260,8 @@ class GLSigRep(Baseline):
         views = self._check_views(X).scaled(self.scale)
         if len(views.names) > 1 and not self.concatenate:
             raise ValueError(
-                f"GLSigRep learns one graph and {len(views.names)} views were given: pass "
-                "one view, or set concatenate=True"
+                f"GLSigRep learns one graph, but {len(views.names)} views were given; "
+                "pass one view, or set concatenate=True"
             )
         with team_of(1):
             self.layer_ = learn_gl_sigrep(

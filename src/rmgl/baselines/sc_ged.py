@@ -41,10 +41,10 @@ class SCGED(LayersClusterer):
         minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
                    + inverse/2 ||P Q - I||_F^2
 
-    where L_i is the random-walk Laplacian of layer i and Lambda_i holds its eigenvalues. k-means
-    clusters the first K columns of P. P starts at the eigenvectors of the layer whose spectral
-    clustering agrees most with those of the other layers. The method needs several dense N x N
-    matrices.
+    where L_i is the random-walk Laplacian of layer i, and Lambda_i is the diagonal matrix of its
+    eigenvalues. k-means clusters the first K columns of P. P starts at the eigenvectors of the
+    layer whose spectral clustering agrees most with those of the other layers. The method needs
+    several dense N x N matrices.
 
     Parameters
     ----------
@@ -52,12 +52,12 @@ class SCGED(LayersClusterer):
     ridge, inverse : float > 0
         Weights of the norms of P and Q, and of the difference between Q and the inverse of P.
     precomputed : bool
-        Whether `fit` takes adjacency matrices; their diagonals are ignored. `fit` recognizes
-        `Layer` objects in any case.
+        Whether `fit` accepts adjacency matrices. Their diagonals are ignored. `fit` always
+        recognizes `Layer` objects.
     alpha, beta, scale : parameters of the GL-SigRep layers, which `fit` learns from views
     views : column blocks of one table, optional
     tol : float
-        Relative decrease of the objective at which to stop.
+        Stop when the relative decrease of the objective is at most this value.
     max_iter : int
         Maximum number of rounds.
     n_init, n_jobs, random_state : as in `RMGL`
@@ -66,7 +66,7 @@ class SCGED(LayersClusterer):
     ----------
     labels_, embedding_, view_names_, n_features_in_, n_iter_, converged_
     history_ : list of float
-        The objective at the start and after every block step.
+        Objective at the start and after every block step.
     first_layer_ : str
         Name of the layer from which P is initialized.
     layers_ : list of SigRepLayer, if `fit` learned layers
@@ -154,14 +154,16 @@ class SCGED(LayersClusterer):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """L = I - D^-1 W and its eigenvalues, ascending."""
+    """L = I - D^-1 W and its eigenvalues in ascending order."""
 
     laplacian: Any
     values: Floats
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
-    """Return I - D^-1 W, dense if over a tenth is nonzero; a node without edges has zeros."""
+    """Return I - D^-1 W, dense if over a tenth is nonzero. A node without edges has a row
+    of zeros.
+    """
     degrees = adjacency.sum(axis=1)
     connected = (degrees > 0).astype(np.float64)
     laplacian = sparse.csr_array(
@@ -180,8 +182,8 @@ def random_walk_spectrum(adjacency: sparse.csr_array) -> Spectrum:
 def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[Floats, Floats]:
     """Return V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
 
-    The eigenvectors of eigenvalue 0 are those of the components of the graph, the largest first, so
-    that the leading columns do not mix components. A node without edges is given degree one.
+    The eigenvectors of eigenvalue 0 are those of the components of the graph, largest first, so the
+    leading columns do not mix components. A node without edges gets degree one.
     """
     degrees = adjacency.sum(axis=1)
     root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -226,7 +228,9 @@ def joint_spectrum(
     tol: float = 1e-5,
     max_iter: int = 200,
 ) -> JointSpectrum:
-    """Minimize over P and over Q in turn, from the given ones; the objective never increases."""
+    """Minimize over P and over Q in turn, starting from the given ones. The objective never
+    increases.
+    """
     problem = JointProblem(spectra, ridge, inverse)
     joint = JointSpectrum(P, Q)
     gram_P, gram_Q = joint.P.T @ joint.P, joint.Q @ joint.Q.T
@@ -261,7 +265,7 @@ class JointProblem:
         self.norms = sum(squares(s.laplacian) for s in spectra)
 
     def objective(self, gram_P: Floats, gram_Q: Floats, block: Floats, target: Floats) -> float:
-        """Return the objective; `block` is P or Q with its target: <block, target> = sum_i <L_i, P
+        """Return the objective. `block` is P or Q with its target: <block, target> = sum_i <L_i, P
         Lambda_i Q> + inverse tr(PQ).
         """
         constant = self.norms + self.inverse * len(block)

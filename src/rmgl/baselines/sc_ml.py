@@ -30,17 +30,17 @@ class SCML(LayersClusterer):
 
         minimize   tr(U' (sum_i L_i - merge sum_i U_i U_i') U)     subject to   U'U = I_K
 
-    k-means then clusters the rows of U, scaled to length one.
+    k-means then clusters the rows of U, scaled to unit length.
 
     Parameters
     ----------
     n_clusters : int
     merge : float >= 0
-        Weight of the distance to the subspaces of the single layers; larger values bring the
-        result closer to them.
+        Weight of the distance to the subspaces of the single layers. Larger values bring the result
+        closer to them.
     precomputed : bool
-        Whether `fit` takes adjacency matrices; their diagonals are ignored. `fit` recognizes
-        `Layer` objects in any case.
+        Whether `fit` accepts adjacency matrices. Their diagonals are ignored. `fit` always
+        recognizes `Layer` objects.
     alpha, beta, scale : parameters of the GL-SigRep layers, which `fit` learns from views
     views : column blocks of one table, optional
     n_init, n_jobs, random_state : as in `RMGL`

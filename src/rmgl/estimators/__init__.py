@@ -1,1 +1,1 @@
-"""The scikit-learn estimator `RMGL`, and what it shares with the baselines."""
+"""The scikit-learn estimator `RMGL` and the base classes it shares with the baselines."""

@@ -1,4 +1,4 @@
-"""What every clusterer of views has in common."""
+"""Base class and parameter checks shared by all multi-view clusterers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of values: how it is called in errors, and a test for it."""
+    """A kind of parameter value: its description for error messages, and a test."""
 
     words: str
     accepts: Callable[[Any], bool]
 
 
 Table = Mapping[str, tuple[Kind, ...]]
-"""For every parameter the kinds of values it may have."""
+"""Allowed kinds of values of each parameter."""
 
 
 def check_parameters(owner: str, values: Mapping[str, Any], table: Table) -> None:
-    """Raise a ValueError that names the first parameter whose value is of no allowed kind."""
+    """Raise a ValueError that names the first invalid parameter."""
     for name, kinds in table.items():
         if not any(kind.accepts(values[name]) for kind in kinds):
             wanted = ", or ".join(kind.words for kind in kinds)
@@ -48,7 +48,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], table: Table) -> Non
 
 
 def shown(value: Any) -> str:
-    """A value in an error message: short, whatever it is."""
+    """Return a short description of a value for an error message."""
     if isinstance(value, np.ndarray) or sparse.issparse(value):
         return f"an array of shape {value.shape}"
     text = " ".join(repr(value).split())
@@ -56,7 +56,7 @@ def shown(value: Any) -> str:
 
 
 def number(*, least: float | None = None, above: float | None = None) -> Kind:
-    """A number, at least or above a bound. Infinity is one, NaN is not."""
+    """Return the kind of numbers at or above a bound. Infinity is allowed, NaN is not."""
     bound = f" >= {least:g}" if least is not None else f" > {above:g}" if above is not None else ""
 
     def accepts(value: Any) -> bool:
@@ -76,7 +76,7 @@ def number(*, least: float | None = None, above: float | None = None) -> Kind:
 
 
 def whole_number(least: int | None = None) -> Kind:
-    """A whole number, at least a bound."""
+    """Return the kind of whole numbers at or above a bound."""
     bound = "" if least is None else f" >= {least}"
     return Kind(
         f"a whole number{bound}",
@@ -89,14 +89,14 @@ def whole_number(least: int | None = None) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    """One of a few words."""
+    """Return the kind of values that accepts only the given words."""
     return Kind(
         " or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words
     )
 
 
 def is_sequence(value: Any) -> bool:
-    """A list, tuple, array or Series, but no text."""
+    """Return whether a value is a list, tuple, array or Series. Text is not a sequence here."""
     if isinstance(value, str | bytes):
         return False
     return isinstance(value, Sequence) or (
@@ -129,10 +129,11 @@ SEED = Kind(
 class ViewsClusterer(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """A scikit-learn clusterer that takes several views, or one table with its column blocks in
+    """A scikit-learn clusterer for several views, or for one table divided into column blocks by
     `views`.
 
-    Subclasses have the parameters constrained here, and set `labels_` and `embedding_` in `fit`.
+    Subclasses accept the parameters listed in `_allowed`, and set `labels_` and `embedding_` in
+    `fit`.
     """
 
     _allowed: Table = {
@@ -148,7 +149,7 @@ class ViewsClusterer(
     embedding_: NDArray[np.float64]
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> NDArray[np.float64]:
-        """Fit and return the common embedding, (N, K).
+        """Fit the model and return the common embedding of shape (N, K).
 
         Examples
         --------
@@ -161,57 +162,59 @@ class ViewsClusterer(
         return self.embedding_
 
     def _check_parameters(self) -> None:
-        """Refuse parameters of other kinds than the table allows."""
+        """Raise a ValueError if a parameter has an invalid value."""
         check_parameters(type(self).__name__, self.get_params(deep=False), self._allowed)
 
     def _check_views(self, X: Any) -> Views:
-        """The checked views; notes `n_features_in_`, `view_names_` and `index_`."""
+        """Check and return the views. Sets `n_features_in_`, `view_names_` and `index_`."""
         views = self._complete(Views.of(X, self.views))
         self._note_features(X, views)
         self.view_names_, self.index_ = list(views.names), views.index
         return views
 
     def _complete(self, views: Views) -> Views:
-        views.refuse_gaps("use RMGL, which takes missing cells,")
+        views.refuse_gaps("use RMGL, which accepts missing cells,")
         for view in views:
             if view.rows is None:
                 raise ValueError(
-                    f"view {view.name!r} is a network or holds distances, but "
-                    f"{type(self).__name__} needs rows: use RMGL"
+                    f"view {view.name!r} is a network or a matrix of distances, but "
+                    f"{type(self).__name__} needs a table of features; use RMGL instead"
                 )
         for name, n_missing in zip(views.names, views.n_missing, strict=True):
             if n_missing:
                 raise ValueError(
                     f"view {name!r} is missing {n_missing} of the {views.n_rows} entities "
-                    f"(rows of NaN): {type(self).__name__} needs all "
-                    "entities in every view; drop them, or use RMGL"
+                    f"(rows of NaN), but {type(self).__name__} needs every entity in "
+                    "every view; drop these entities, or use RMGL"
                 )
         return views
 
     def _note_features(self, X: Any, views: Views) -> None:
-        """Note what scikit-learn asks about the columns, and check the number of rows."""
+        """Set the feature attributes that scikit-learn expects, and check the number of rows."""
         if isinstance(X, Views) or is_collection_of_views(X):
             self.n_features_in_ = views.n_features
-            if hasattr(self, "feature_names_in_"):  # of an earlier fit on one table
+            if hasattr(self, "feature_names_in_"):  # left by an earlier fit on one table
                 del self.feature_names_in_
         else:
-            validate_data(self, X, skip_check_array=True)  # n_features_in_ and feature_names_in_
+            validate_data(
+                self, X, skip_check_array=True
+            )  # sets n_features_in_ and feature_names_in_
         self._check_n_rows(views.n_rows)
 
     def _check_n_rows(self, n_rows: int) -> None:
         if not isinstance(self.n_clusters, str) and n_rows < self.n_clusters:
             raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the n_samples={n_rows} rows of "
-                "the views: ask for fewer clusters"
+                f"n_clusters={self.n_clusters} exceeds the number of rows, "
+                f"n_samples={n_rows}; choose fewer clusters"
             )
 
     def _keep_embedding(self, vectors: NDArray[np.float64]) -> None:
-        """Store the embedding, with signs that make pictures repeatable."""
+        """Store the embedding with reproducible signs."""
         self.embedding_ = signed(vectors)
 
     @property
     def _n_features_out(self) -> int:
-        """The number of columns of the embedding, by which scikit-learn names them."""
+        """Number of columns of the embedding. Scikit-learn names the output columns from it."""
         return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:

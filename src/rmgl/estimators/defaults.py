@@ -1,5 +1,6 @@
-"""Defaults of parameters that `RMGL` and the command line share. Nothing is imported here, so the
-command line can show them at once.
+"""Parameter defaults shared by `RMGL` and the command line.
+
+This module imports nothing, so the command line can print its help without delay.
 """
 
 ALPHA = BETA = SCALE = "auto"

@@ -1,6 +1,4 @@
-"""Estimators that hold a `FittedModel`, and show its fields as attributes whose names end in an
-underscore.
-"""
+"""Estimators that hold a `FittedModel` and expose its fields as attributes such as `labels_`."""
 
 from __future__ import annotations
 
@@ -37,12 +35,15 @@ from rmgl.views.check_view import has_dask, is_collection_of_views, is_given_vie
 from rmgl.views.views import Views
 
 REPORTING = threading.Lock()
-"""Held while a report is made: several threads may ask for that of one model."""
+"""Lock that prevents several threads from computing the report of one model at the same time."""
 Value = TypeVar("Value")
 
 
 class Learned(Generic[Value]):
-    """A field of the fitted model as an attribute. To set it is to have another model."""
+    """Descriptor that exposes a field of the fitted model as an attribute.
+
+    Setting the attribute replaces the fitted model by a changed copy.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.field = name.removesuffix("_")
@@ -58,8 +59,8 @@ class Learned(Generic[Value]):
             return self
         if "fitted_" not in vars(estimator):
             raise NotFittedError(
-                f"this {owner.__name__} instance is not fitted yet: it has no {self.field}_; "
-                "call fit first"
+                f"this {owner.__name__} instance is not fitted yet, so it has no "
+                f"{self.field}_; call fit first"
             )
         value: Value = getattr(estimator.fitted_, self.field)
         return value
@@ -70,7 +71,7 @@ class Learned(Generic[Value]):
 
 
 class FittedClusterer(ViewsClusterer):
-    """A clusterer whose `fit` sets `fitted_`."""
+    """A clusterer that stores its result in `fitted_`."""
 
     fitted_: FittedModel
 
@@ -102,12 +103,12 @@ class FittedClusterer(ViewsClusterer):
 
     @property
     def local_scaling_(self) -> list[LocalScaling | None]:
-        """The scales and floors of the nodes, for each layer."""
+        """Scales and floors of the nodes, one entry per layer."""
         return [layer.scaling for layer in self.layers_]
 
     @property
     def hierarchy_(self) -> Hierarchy:
-        """The chosen clusters and the stable ones above and below them, from coarse to fine; empty
+        """The chosen clustering and the stable coarser and finer ones, from coarse to fine. Empty
         unless n_clusters is "auto".
         """
         if self.number_ is None:
@@ -116,34 +117,32 @@ class FittedClusterer(ViewsClusterer):
 
     @cached_property
     def report_(self) -> Report:
-        """What was chosen, on what evidence, and where the evidence is weak; made when it is first
-        asked for, by one thread.
+        """The automatic choices, the evidence for them, and its weak points. Computed on first
+        access.
         """
         check_is_fitted(self)
         with REPORTING:
-            if "report_" not in self.__dict__:  # another thread may have made it
+            if "report_" not in self.__dict__:  # another thread may have computed it
                 self.__dict__["report_"] = report_of(self.fitted_)
                 self.fitted_ = replace(self.fitted_, evidence=None)
             made: Report = self.__dict__["report_"]
             return made
 
     def __dir__(self) -> list[str]:
-        """The names of all attributes. Scikit-learn asks for the value of each, which would make
-        the report.
+        """List the names of all attributes without computing the report, although scikit-learn
+        reads the value of each.
         """
         lazy = {"report_"} if self.__sklearn_is_fitted__() else set()
         return [name for name in object.__dir__(self) if name in lazy or hasattr(self, name)]
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """What scikit-learn's diagrams list, which ask for all values: a report that was not made
-        is not made for them.
-        """
+        """Return the attributes for scikit-learn's diagrams without computing the report."""
         shown = copy(self)
-        shown.__dict__.setdefault("report_", "made when it is first asked for")
+        shown.__dict__.setdefault("report_", "computed on first access")
         return super(FittedClusterer, shown)._get_fitted_attr_html(doc_link)
 
     def _keep(self, fitted: FittedModel) -> None:
-        """Hold a model, without the report of an earlier one."""
+        """Store a fitted model and discard the report of an earlier one."""
         self.__dict__.pop("report_", None)
         self.fitted_ = fitted
 
@@ -152,12 +151,11 @@ class FittedClusterer(ViewsClusterer):
         return Parameters.of(self.get_params(deep=False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one file of arrays and JSON, which `load` reads; by custom its
-        name ends in .rmgl.
+        """Save the fitted model to one file that `load` can read. The name usually ends in .rmgl.
 
-        The file is written completely or not at all, and replaces an earlier one of that name. A
-        `random_state` that is not a number is not stored; row labels that are neither text nor
-        numbers are stored as text, and functions in a `policy` by their names.
+        The file contains arrays and JSON. It is written completely or not at all, and overwrites an
+        existing file. A `random_state` that is not a number is not saved. Row labels that are
+        neither text nor numbers are saved as text, and functions in a `policy` by name.
 
         Examples
         --------
@@ -178,8 +176,10 @@ class FittedClusterer(ViewsClusterer):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load a model that `save` wrote. Nothing in the file is executed; a damaged or foreign
-        file raises a ValueError.
+        """Load a model from a file written by `save`.
+
+        Loading never executes code from the file. A damaged file, or one of another format, raises
+        a ValueError.
 
         Examples
         --------
@@ -205,25 +205,28 @@ class Predictor(FittedClusterer):
     n_jobs: int | None
 
     def predict(self, X: Any, *, observed: Any = None, unknown: float | None = None) -> Any:
-        """Assign new rows to the clusters to which they have the most edge weight in the fitted
-        layers (see `predict_proba`).
+        """Assign each new row to the cluster to which it has the most edge weight (see
+        `predict_proba`).
 
-        Tables are matched with those of the fit by the names of their columns: the order does not
-        matter, columns that are absent count as missing cells, and further ones are ignored. A
-        warning counts both; it is an error if more than half of the columns of a view are absent.
+        Columns of tables are matched with those of the fit by name, in any order. Columns that are
+        absent count as missing cells, and additional columns are ignored. A warning reports the
+        number of both. If more than half of the columns of a view are absent, a ValueError is
+        raised.
 
         Parameters
         ----------
         X : as for `fit`
-            New entities, each observed in any of the views: a missing row is NaN, and a view in
-            which none of them is observed may be left out of a dict, or be None in a list. For Dask
-            arrays, the result is a Dask array with chunks of the same rows.
+            New entities. Each must be observed in at least one view: use NaN for the rows that are
+            missing from a view. A view that contains none of the new entities may be left out of a
+            dict, or be None in a list. For Dask arrays, the result is a Dask array with the same
+            row chunks.
         observed : as for `fit`
         unknown : float above 0, at most 1, optional
-            Rows that belong to no cluster get the label -1: those whose outlier score
-            (`score_samples`) is above that of this share of the fitted entities. With 0.99, about
-            one in a hundred new rows of the fitted clusters is lost; larger values lose fewer of
-            them, and keep more rows that belong nowhere. By default, every row gets a cluster.
+            Label rows that do not fit any cluster as -1: those with a higher outlier score
+            (`score_samples`) than this share of the fitted entities. With 0.99, about one in a
+            hundred new rows from the fitted clusters is labeled -1 by mistake. Larger values make
+            fewer such mistakes, but also accept more rows that belong nowhere. By default, every
+            row is assigned to a cluster.
 
         Examples
         --------
@@ -243,12 +246,12 @@ class Predictor(FittedClusterer):
         return np.where(placed.scores > self.fitted_.farthest(unknown), -1, labels)
 
     def score_samples(self, X: Any, *, observed: Any = None) -> Any:
-        """Compute the outlier scores of new rows, (n,), on the scale of `outlier_score_`.
+        """Compute the outlier scores of new rows, shape (n,), on the scale of `outlier_score_`.
 
-        A score is 0 for a row that is no farther from its neighbors than they are from theirs, and
-        near 1 far from all of them; a fitted row has its own score. Unlike the `score_samples` of
-        scikit-learn's detectors, larger values are farther out. Networks have no distances, so rows
-        that are in networks alone have a score of 0.
+        The score is 0 for a row at most as far from its neighbors as they are from theirs, and
+        approaches 1 for a row far from all of them. A fitted row gets its own score. Unlike the
+        `score_samples` of scikit-learn's detectors, larger values mean stronger outliers. Networks
+        have no distances, so rows observed only in networks score 0.
 
         Parameters
         ----------
@@ -267,15 +270,16 @@ class Predictor(FittedClusterer):
         return self._place(X, observed, scored=True).scores
 
     def predict_proba(self, X: Any, *, observed: Any = None, by_view: bool = False) -> Any:
-        """Compute the share of the edge weight of new rows that goes to each cluster, (n, K).
+        """Compute the share of each new row's edge weight that goes to each cluster, shape (n, K).
 
-        Every new row becomes a node of the layer of each view in which it is observed, and of the
-        consensus. All other nodes stay fixed, so its weights follow from the KKT conditions of the
-        layer problem (`rmgl.placing.placement`). Layers count by `beta_`. With `by_view` the shares
-        are given by layer, in the order of `layers_`: (n, layers, K), which sum to one for each
-        row.
+        Each new row becomes a node in the layer of every view in which it is observed, and in the
+        consensus. All other nodes stay fixed, so the KKT conditions of the layer problem determine
+        its weights (`rmgl.placing.placement`). Layers are weighted by `beta_`. With `by_view`, the
+        shares are split by layer, in the order of `layers_`: shape (n, layers, K). They sum to one
+        in each row.
 
-        A new row is compared with all fitted ones up to 5000, else with the nearest ones.
+        A new row is compared with all fitted rows if there are at most 5000, and otherwise with its
+        nearest neighbors.
 
         Examples
         --------
@@ -294,7 +298,7 @@ class Predictor(FittedClusterer):
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> Any:
-        """Embed new rows, (n, K), by the eigenvector equation with all fitted rows fixed.
+        """Embed new rows, shape (n, K), by the eigenvector equation with all fitted rows fixed.
 
         Examples
         --------
@@ -311,7 +315,7 @@ class Predictor(FittedClusterer):
     def _by_chunk(
         self, method: Callable[[Any, Any], Any], X: Any, shape: tuple[int, ...], dtype: Any
     ) -> Any:
-        """A Dask array of what a method returns for every chunk of rows, each in one thread."""
+        """Apply a method to every row chunk, each in one thread, and return a Dask array."""
         from rmgl.distributed.chunks import by_chunk
 
         check_is_fitted(self)
@@ -336,16 +340,16 @@ class Predictor(FittedClusterer):
             )
 
     def _check_cells(self, views: Views) -> None:
-        """Refuse missing cells, if that was asked for."""
+        """Raise a ValueError if cells are missing and `missing` is "error"."""
         if self.missing == "error":
             views.refuse_gaps("set missing='pairwise'")
 
 
 def check_unknown(share: Any) -> None:
-    """Refuse a share of the fitted entities that is not above 0 and at most 1."""
+    """Raise a ValueError unless the share is above 0 and at most 1."""
     is_number = isinstance(share, Real) and not isinstance(share, bool)
     if share is not None and not (is_number and 0 < float(share) <= 1):
         raise ValueError(
-            f"unknown={share!r} is not a share of the fitted entities: give a number above 0 and "
-            "at most 1, such as 0.99"
+            f"unknown={share!r} is not a valid share of the fitted entities; use a number "
+            "above 0 and at most 1, such as 0.99"
         )

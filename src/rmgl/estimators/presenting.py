@@ -1,5 +1,5 @@
-"""Estimators that explain and show their fitted model: tables, pages, summaries, and graphs for
-other libraries.
+"""Estimators that explain and display their fitted model: tables, pages, summaries, and graph
+exports.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ from rmgl.views.views import Views
 
 
 class Presenter(FittedClusterer):
-    """A fitted clusterer that explains its clusters, and shows them."""
+    """A fitted clusterer that explains and displays its clusters."""
 
     align: str | None
 
     def explain(self, X: Any, feature_names: Any = None, *, observed: Any = None) -> Explanation:
-        """Compare every cluster with all other entities in every feature of the views; nothing is
-        fitted again.
+        """Compare every cluster with all other entities in every feature. Nothing is refitted.
 
-        The effect size is (mean inside - mean outside) / s, with s the standard deviation pooled
-        over the members of the cluster and all other entities; the AUC is the probability that a
-        member has a larger value than another entity. Entities that are missing from a view do not
-        count there. The clusters were found in the same data, so there are no p-values.
+        The effect size is (mean inside - mean outside) / s, where s is the standard deviation
+        pooled over the cluster and all other entities. The AUC is the probability that a member has
+        a larger value than another entity. Entities that are missing from a view are not counted
+        for it. There are no p-values, because the clusters were found in the same data.
 
         Parameters
         ----------
         X : as for `fit`
-            The views of the fit, with the same rows in the same order and their values in the units
-            that are to be reported. A view may be left out of a dict, or be None in a list. A model
-            that was saved and loaded needs them again as well.
+            The views of the fit, with the same rows in the same order, and with values in the units
+            to report. A view may be left out of a dict, or be None in a list. A saved and reloaded
+            model also needs them.
         feature_names : list with one list of names per view, or dict by view name, optional
-            By default the names of the columns of tables, or else "column 0", "column 1", ...
+            Feature names. By default the column names of tables, or else "column 0", "column 1",
+            ...
         observed : as for `fit`
 
         Returns
         -------
         Explanation
             A table with the columns cluster, view, feature, effect_size, mean_inside, mean_outside,
-            auc, n_inside, n_outside and column; for every cluster the largest effects come first.
-            `to_frame()` makes a DataFrame of it.
+            auc, n_inside, n_outside and column. Within each cluster, the largest effects come
+            first. `to_frame()` converts it to a DataFrame.
 
         Examples
         --------
@@ -91,37 +91,38 @@ class Presenter(FittedClusterer):
         pairwise: bool = False,
         random_state: int = 0,
     ) -> Associations:
-        """Compare columns that had no part in the fit between the clusters: outcome, treatment,
-        survival.
+        """Test whether columns that were not used in the fit differ between the clusters: outcome,
+        treatment, survival.
 
-        Numbers, dates and ordered categories are compared by the Kruskal-Wallis test (effect size:
-        epsilon squared), categories and truth values by the chi-squared test (by random tables
-        where expected counts are below 5; effect size: bias-corrected Cramer's V), and survival by
-        the log-rank test. Nothing is fitted again.
+        Numbers, dates and ordered categories use the Kruskal-Wallis test (effect size: epsilon
+        squared). Categories and truth values use the chi-squared test (with random tables if
+        expected counts are below 5; effect size: bias-corrected Cramer's V). Survival uses the
+        log-rank test. Nothing is refitted.
 
         Parameters
         ----------
         table : DataFrame (pandas, polars or pyarrow) or dict of columns
-            One row for each entity. Rows are matched by id: the row labels of the table with
-            `index_`. Rows that are not in the fit are not used, and entities that the table does
-            not have count as missing; the result says how many. Only if the fit had no row labels,
-            rows are taken in its order. A column that was used in the fit is refused, because its
-            p-value would be meaningless: columns are compared with those of the views by name, and
-            by the order into which they put the entities.
+            One row per entity. Rows are matched by id: the row labels of the table with `index_`.
+            If the fit had no row labels, rows are matched by position. Rows that are not in the fit
+            are ignored, and entities that are absent from the table count as missing; the result
+            reports both numbers. A column that was used in the fit raises an error, because its
+            p-value would be meaningless. Such columns are recognized by their names and by the
+            order into which they put the entities.
         time, event : names of two columns, optional
-            Survival: until when each entity was observed (a number >= 0, or a duration), and
-            whether the event happened then (true or false, or 1 or 0).
+            Survival data. `time` is how long each entity was observed (a number >= 0, or a
+            duration). `event` is whether the event happened at that time (true or false, or 1 or
+            0).
         pairwise : bool, default False
-            Whether clusters are compared two at a time as well, with the same tests.
+            Whether to compare pairs of clusters as well, with the same tests.
         random_state : int, default 0
-            The seed of random tables.
+            Seed of the random tables.
 
         Returns
         -------
         Associations
-            A table with a row for each column, the strongest evidence first; `to_frame()` makes a
-            DataFrame of it. Its q-values are corrected for the number of columns. `survival` holds
-            the curves of the clusters.
+            A table with one row per column, strongest evidence first. The q-values are corrected
+            for the number of columns. `survival` contains the survival curves of the clusters.
+            `to_frame()` converts the table to a DataFrame.
 
         Examples
         --------
@@ -155,36 +156,34 @@ class Presenter(FittedClusterer):
         observed: Any = None,
         name: str | None = None,
     ) -> None:
-        """Write a page that shows the result and lets readers explore it: one HTML file, which
-        needs no network (needs bokeh).
+        """Write an interactive HTML page about the result (needs bokeh).
 
-        It has the verdict, the common embedding, the neighbors of every entity in every layer, what
-        distinguishes the clusters, the views, the choice of the number of clusters, and the
-        certificates. Beyond 100 000 entities it shows a density image and a sample.
+        The page is one file and needs no network. It shows the verdict, the common embedding, the
+        neighbors of every entity in every layer, the features that distinguish the clusters, the
+        views, the choice of the number of clusters, and the certificates. Beyond 100 000 entities
+        it shows a density image and a sample.
 
         Parameters
         ----------
         path : file
             Output path, usually ending in .html. An existing file is overwritten.
         ids : list or array of N names, optional
-            By default `index_`, or else the numbers of the rows.
+            Names of the entities. By default `index_`, or else the row numbers.
         features : Explanation, optional
-            What distinguishes the clusters, as returned by `explain`. By default it is computed:
-            from `views`, or else from the rows that the model keeps, which are scaled as for the
-            fit.
+            Features that distinguish the clusters, as returned by `explain`. By default they are
+            computed from `views` or, without it, from the scaled rows that the model keeps.
         views : as for `fit`, optional
-            The views of the fit again, so that features are shown in their own units and with their
-            distributions.
+            The views of the fit. With them, the page shows features in their original units,
+            together with their distributions.
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
-            Further columns that points can be colored by, such as known classes: numbers, dates, or
-            texts.
+            Additional columns for coloring points, such as known classes: numbers, dates or text.
         associations : Associations, optional
-            What else differs between the clusters, as returned by `associate`; it becomes a section
-            with survival curves.
+            Comparison of other columns between the clusters, as returned by `associate`. It is
+            shown in its own section, with survival curves.
         observed : as for `fit`, optional
         name : str, optional
-            What the data are called. It stands at the top of the page, beside the date.
+            Name of the data, shown at the top of the page beside the date.
 
         Examples
         --------
@@ -198,12 +197,13 @@ class Presenter(FittedClusterer):
 
         again = None if views is None else self._views_again(views, observed)
         given = Given(ids, features, again, feature_names, columns, associations, name)
-        with stages(False) as stage:  # the bar of a command, if there is one
+        with stages(False) as stage:  # progress bar of the command line, if there is one
             write_page(path, self.fitted_, self.report_, given, partial(stage, "page"))
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the summary of a fitted model, scikit-learn's diagram before. It
-        does not make the report.
+        """Return the HTML for notebooks: a summary after the fit, scikit-learn's diagram before.
+
+        The report is not computed for it.
         """
         if not self.__sklearn_is_fitted__():
             return str(estimator_html_repr(self))
@@ -212,8 +212,8 @@ class Presenter(FittedClusterer):
         return summary_of(self.fitted_, vars(self).get("report_"))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """What notebooks ask for first: text, and HTML unless scikit-learn's option display="text"
-        is set.
+        """Return the representations for notebooks: text and, unless scikit-learn's option display
+        is "text", HTML.
         """
         text = {"text/plain": repr(self)}
         return (
@@ -221,7 +221,9 @@ class Presenter(FittedClusterer):
         )
 
     def _views_again(self, X: Any, observed: Any) -> Views:
-        """The views of the fit, or some of them, given again; an entity may be in none of these."""
+        """Check the views of the fit given again, possibly only some of them. An entity may be
+        absent from all of these.
+        """
         fitted = self.fitted_.views
         rows = features_again(fitted, X)
         if rows is None:
@@ -239,11 +241,10 @@ class Presenter(FittedClusterer):
         return check_same_entities(fitted, again)
 
     def to_networkx(self) -> Any:
-        """All layers as one `networkx.MultiGraph` whose nodes are the rows 0 to N-1 (needs
-        networkx).
+        """Return all layers as one `networkx.MultiGraph` with nodes 0 to N-1 (needs networkx).
 
-        Edges have the attributes `layer` and `weight`, and the name of the layer as key. Nodes have
-        `label`, `outlier_score` and, where rows have labels, `name`.
+        Edges have the attributes `layer` and `weight`. The key of an edge is the name of its layer.
+        Nodes have the attributes `label`, `outlier_score` and, if rows are labeled, `name`.
 
         Examples
         --------
@@ -258,8 +259,9 @@ class Presenter(FittedClusterer):
         )
 
     def to_igraph(self) -> Any:
-        """All layers as one `igraph.Graph` with parallel edges, attributes as in `to_networkx`
-        (needs igraph).
+        """Return all layers as one `igraph.Graph` with parallel edges (needs igraph).
+
+        The attributes are those of `to_networkx`.
 
         Examples
         --------
@@ -274,12 +276,12 @@ class Presenter(FittedClusterer):
         )
 
     def to_graphml(self, folder: str | os.PathLike[str]) -> None:
-        """Write every layer to a GraphML file in a folder, for Gephi, Cytoscape and others (needs
+        """Write each layer to a GraphML file, for Gephi, Cytoscape and similar tools (needs
         networkx).
 
-        Nodes have the name of the entity as `label`, or else its row, the `cluster` and the
-        `outlier_score`; edges have a `weight`. Files have the names of the layers. The folder is
-        created if it does not exist, and files of the same names are replaced.
+        Nodes have a `label` (the name of the entity, or else its row number), a `cluster` and an
+        `outlier_score`. Edges have a `weight`. Each file is named after its layer. The folder is
+        created if it does not exist, and existing files are overwritten.
 
         Examples
         --------
@@ -290,11 +292,13 @@ class Presenter(FittedClusterer):
         write_graphmls(*self._graphs_for(folder))
 
     def to_edge_lists(self, folder: str | os.PathLike[str]) -> None:
-        """Write every layer to a CSV file in a folder, with the columns Source, Target, Type and
-        Weight, and the entities to nodes.csv: Id, Label, cluster and outlier_score.
+        """Write each layer to a CSV file of edges, and the entities to nodes.csv.
+
+        Edge files have the columns Source, Target, Type and Weight. The file nodes.csv has the
+        columns Id, Label, cluster and outlier_score.
 
         Gephi opens both (Import spreadsheet): first nodes.csv, then the edges of a layer. Labels
-        are the names of the entities, or else their rows.
+        are the names of the entities, or else their row numbers.
 
         Examples
         --------
@@ -305,7 +309,7 @@ class Presenter(FittedClusterer):
         write_edge_lists(*self._graphs_for(folder))
 
     def _graphs_for(self, folder: str | os.PathLike[str]) -> tuple[Path, Any, list[str], Any]:
-        """The folder, which is created, the layers, the names of their files, and the nodes."""
+        """Create the folder, and return it with the layers, their file names and the nodes."""
         check_is_fitted(self)
         Path(folder).mkdir(parents=True, exist_ok=True)
         files = layer_file_names([layer.name for layer in self.layers_])

@@ -1,4 +1,4 @@
-"""`RMGL`: the scikit-learn estimator."""
+"""`RMGL`, the scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -36,177 +36,176 @@ AUTO = one_of("auto")
 
 
 class RMGL(Learner, Presenter, Subsetter):
-    """Rank-constrained multi-layer graph learning: one graph layer per view, one common embedding,
+    """Rank-constrained multi-layer graph learning: one graph per view, one common embedding,
     clusters.
 
-    From views X_m (N rows each, the same N entities) with S_m = X_m X_m', solves
+    Given views X_m (N rows each, the same N entities) with S_m = X_m X_m', RMGL solves
 
         minimize   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
         subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
 
-    by exact minimization over the layers and over Q in turn, then runs k-means on the rows of Q. A
-    large beta makes every layer fall into K components. Multiplying squared distances, alpha and
-    beta by one number changes nothing.
+    by minimizing exactly over the layers and over Q in turn. It then runs k-means on the rows of Q.
+    A large beta splits every layer into K components. Multiplying squared distances, alpha and beta
+    by the same number does not change the solution.
 
-    With alpha and beta left at "auto", all parameters are chosen from the data: squared distances
-    are taken in units of the distances to the 7th neighbors, a *consensus* layer is learned from
-    all views side by side, views are weighted by how well their layers agree with its embedding,
-    and the embedding guides the layers; `print(model.report_)` explains what was chosen and why.
-    The layers still solve the problem above at the reported alpha_ and beta_, with z_ij = max(|x_i
-    - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2 in place of squared distances; s and f are
-    in `local_scaling_`, the rows g in `guide_` (and costs of the consensus times
-    `Layer.consensus_share` are added where each view separates only some of the clusters). The
-    graph of nearest neighbors of all views side by side is one more layer, which is given and not
-    learned. With numbers for alpha and beta, the model is that of the paper.
+    With alpha and beta at "auto", RMGL chooses all parameters from the data. It measures squared
+    distances relative to the distances to the 7th neighbors, learns a *consensus* layer from all
+    views side by side, and weights each view by the agreement of its layer with the consensus
+    embedding, which also guides the layers. `print(model.report_)` explains the choices. The layers
+    still solve the problem above at the reported alpha_ and beta_, with these costs in place of
+    squared distances:
+
+        z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2
+
+    The scales s and floors f are in `local_scaling_`, the rows g in `guide_`. Where each view
+    separates only some of the clusters, the costs of the consensus times `Layer.consensus_share`
+    are added. The graph of nearest neighbors of all views side by side is one more layer; it is
+    computed, not learned. With numbers for alpha and beta, the model is that of the paper.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        K, the number of clusters and of columns of the embedding. "auto" takes the number whose
-        clusters are set apart best in the common graph (modularity) and in its embedding
-        (silhouette); `number_` holds the evidence. It needs alpha and beta at "auto".
+        K, the number of clusters and of embedding columns. "auto" selects the number with the best
+        separated clusters in the common graph (modularity) and in its embedding (silhouette);
+        `number_` contains the evidence. "auto" requires alpha and beta at "auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
-        Weight of ||L_m||_F^2: a larger one gives more edges. "auto" solves, for each layer, for
-        `n_neighbors` edges a node on average (with a number for beta: what gives a node with
-        typical distances that many).
+        Weight of ||L_m||_F^2. Larger values give more edges. "auto" solves, for each layer, for an
+        average of `n_neighbors` edges per node (with a number for beta: for that many edges of a
+        node with typical distances).
     beta : "auto", float >= 0, or one per view (list, or dict by view name)
         Weight of view m in the embedding, and of the embedding in layer m. "auto" weights each view
         by its agreement with the others, and couples the layers weakly (with a number for alpha:
-        the same weight for all views).
+        equal weights).
     scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view
     (list, or dict by view name)
-        How each view is scaled first: columns to [0, 1]; columns to [0, 1] after square roots
-        (histograms); square roots, then rows to length one (counts); rows to length one (tf-idf);
-        columns to variance 1; not at all. "auto" chooses among the first four by signs, zeros and
-        skewness.
+        Scaling of each view, in the order of the options: columns to [0, 1]; columns to [0, 1]
+        after square roots (histograms); square roots, then rows to length one (counts); rows to
+        length one (tf-idf); columns to variance 1; none. "auto" chooses among the first four by
+        signs, zeros and skewness.
     metric : {"euclidean", "cosine", "correlation", "hellinger", "hamming", "jaccard"}, or one per
     view (list, or dict by view name)
-        The distances between the rows of each view. All but "jaccard" are Euclidean after a
-        transformation of the rows, which takes the place of scaling: rows of length one; of mean
-        zero and length one; square roots, then length one; indicators of the values of every
-        column. "jaccard" is for zeros and ones, and takes the distances of all pairs; where these
-        do not fit into memory, those of the 100 nearest rows of each. For any other distances there
-        is `rmgl.Precomputed`.
+        Distance between the rows of each view. All except "jaccard" are Euclidean after a
+        transformation of the rows that replaces scaling: rows of length one; of mean zero and
+        length one; square roots, then length one; indicators of the values of every column.
+        "jaccard" is for zeros and ones. It computes the distances of all pairs or, if these exceed
+        memory, those to the 100 nearest rows. For other distances use `rmgl.Precomputed`.
     n_neighbors : int
-        Mean number of edges per node, where alpha is "auto". More edges give smoother layers, fewer
-        show finer structure.
+        Average number of edges per node if alpha is "auto". Larger values give smoother layers,
+        smaller values show finer structure.
     components : bool
-        Raise beta until every layer has exactly K components; the labels are then the components.
+        Whether to raise beta until every layer has exactly K components, which become the clusters.
     min_cluster_size : "auto" or float >= 0
-        A cluster with fewer members that is connected to others is a fragment: its members take no
-        part in the embedding and join the clusters of their neighbors (`fragments_`). "auto" takes
-        the size from the `policy` where alpha and beta are chosen from the data, and is 0
-        otherwise: no cluster is a fragment.
+        Smallest size of a cluster that is connected to others. Members of a smaller one
+        (`fragments_`) are left out of the embedding and join the clusters of their neighbors.
+        "auto" takes the size from the `policy` if alpha and beta are chosen from the data, and is 0
+        otherwise.
     align : {"outer", "inner"}, optional
-        For DataFrames whose row labels differ: align their rows by label. "outer" keeps every
-        entity of any view (it is missing from the others), "inner" those of all views. `index_`
-        holds the labels in the order of `labels_`.
+        How to align DataFrames with different row labels. "outer" keeps every entity of any view,
+        "inner" only those of all views. `index_` contains the labels in the order of `labels_`.
     missing : {"pairwise", "error"}
-        What is done about single cells that are NaN. "pairwise" takes the distance of two rows from
-        the columns that both have, and scales it up to all columns (`rmgl.edges.gaps` has the
-        formula); "error" refuses them. A row of NaN is no such case: its entity is missing from the
-        view.
+        How to treat single cells that are NaN. "pairwise" computes the distance of two rows from
+        the columns observed in both, and scales it up to all columns (formula in
+        `rmgl.edges.gaps`). "error" raises an error. A row of NaN is different: its entity is
+        missing from the view.
     views : list or dict of column blocks, optional
-        For *one* 2-D input: block sizes, slices, or lists of column names or positions.
+        Column blocks of *one* 2-D input: block sizes, slices, or lists of column names or
+        positions.
     solver : {"newton", "dual-ascent"}
-        The solver of the layers; both give the same layers. "dual-ascent" is the iteration of the
-        paper.
+        Solver of the layer problem. Both give the same layers; "dual-ascent" is that of the paper.
     candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by
     view name)
-        The pairs that may carry an edge. A number asks for lists of that many nearest neighbors,
-        which are widened until they prove that no other pair can carry weight, so the answer is the
-        same (`layer.exact`); "auto" takes all pairs where they are cheaper. "approximate" neighbors
-        (pynndescent) and a graph of your own (`KNeighborsTransformer`) prove nothing: `layer.exact`
-        is False, and `layer.recall` says how many true neighbors of a sample of rows they hold.
+        Pairs that may become edges. With a number, the search starts from that many nearest
+        neighbors and widens the lists until no other pair can have weight, so the result is exact
+        (`layer.exact`). "auto" uses all pairs where that is cheaper. "approximate" neighbors
+        (pynndescent) and your own graph (`KNeighborsTransformer`) give no such guarantee:
+        `layer.exact` is False, and `layer.recall` estimates the share of true neighbors found.
     policy : Policy, optional
         Thresholds and rules for parameters set to "auto" (`rmgl.Policy`). `docs/defaults.md`
-        explains the default ones.
+        explains the defaults.
     tol : float
-        Stop when a round lowers the objective by at most this share and turns the subspace by at
+        Stop when a round lowers the objective by at most this share and rotates the subspace by at
         most sqrt(tol).
     max_iter : int
-        Most rounds (one round: all layers, then the embedding).
+        Maximum number of rounds (one round: all layers, then the embedding).
     max_seconds : float, optional
-        Time limit in seconds; fit then returns the best result so far, with `converged_` False and
-        a ConvergenceWarning. The layers of all views are learned and certified in any case, which
-        may take longer than the limit.
+        Time limit in seconds. When it is reached, fit returns the best result so far, with
+        `converged_` False and a ConvergenceWarning. The layers of all views are always learned and
+        certified first, which may exceed the limit.
     n_init : int
-        Starts of k-means.
+        Number of k-means initializations.
     n_jobs : int, optional
-        Threads that share views, and the rows of long loops; -1 for all cores. No more threads are
-        used than there are cores. The result does not depend on it.
+        Number of threads for views and for long loops over rows; -1 uses all cores, and larger
+        numbers are reduced to that. The result does not depend on it.
     random_state : int, RandomState or None
-        Seed of k-means, and of the samples that second answers and the number of clusters are taken
-        from.
+        Seed of k-means, and of the samples used for quick refits and the number of clusters.
     verbose : int
-        1 shows a progress bar on standard error: the stage, the time spent and an estimate of the
-        time left.
+        1 shows a progress bar on standard error, with the stage, the elapsed time and an estimate
+        of the remaining time.
 
     Attributes
     ----------
     labels_ : array of shape (N,)
     embedding_ : array of shape (N, K)
-        Q: orthonormal columns (without the rows in `fragments_`), the smallest eigenvalue first.
-        If all views are networks, Q' C Q = I with the masses of `balance_` on the diagonal of C.
+        Q, with orthonormal columns (without the rows in `fragments_`) in the order of the
+        eigenvalues. If all views are networks, Q' C Q = I, where the diagonal C contains the masses
+        in `balance_`.
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
-        One per view, each with its adjacency, Laplacian and certificate. With automatic choices
-        also the one named "consensus", if there are several views, and the graph of nearest
-        neighbors of all views side by side, named "neighbors", which is given and not learned (not
-        with `components`, nor where entities have too few views in common). The layer of a view is
-        learned on the entities that are observed in it (tr(L_m) is their number); the others have
-        no edges there. With automatic choices, rows of zeros are treated as missing.
+        One per view, each with its adjacency, Laplacian and certificate. With automatic choices, a
+        layer named "consensus" follows (if there are several views), then the graph of nearest
+        neighbors of all views side by side, named "neighbors" (not with `components`, nor where
+        entities share too few views). The layer of a view is learned on the entities observed in it
+        (tr(L_m) is their number); the others have no edges there. With automatic choices, rows of
+        zeros are treated as missing.
     alpha_, beta_ : arrays
         The values used, one per layer.
     view_weights_ : array of shape (M,)
-        How much each view counts; they sum to one.
+        Weight of each view. The weights sum to one.
     view_roughness_ : array of shape (M,) or None
         Disagreement between the layer of each view and the common embedding: 0 if neighbors have
-        the same position, 1 if they are unrelated; NaN if no edge of the layer can show it. None
+        the same position, 1 if they are unrelated, NaN if the layer has no edge to measure it. None
         unless the weights were chosen from the data.
     local_scaling_ : list of LocalScaling or None
-        The scales s and floors f of the nodes, for each layer; None where distances are taken as
-        they are.
+        Scales s and floors f of the nodes, for each layer. None if distances are not rescaled.
     balance_ : Balance or None
-        Masses of the entities, from their degrees; None unless all views are networks.
+        Masses of the entities, from their degrees. None unless all views are networks.
     guide_ : array of shape (N, K) or None
-        Rows whose squared distances are part of all costs.
+        Rows g; their squared distances are part of all costs.
     fragments_ : array
-        Indices of the entities that took no part in the embedding; their rows in it are weighted
-        means of those of their neighbors.
+        Indices of the entities left out of the embedding. Their rows in it are weighted means of
+        the rows of their neighbors.
     placed_ : array
-        Indices of the entities that took no part at all: where each view separates only some of the
-        clusters, those that are missing from a view are placed afterwards, as new rows are. They
-        have no edges in `layers_`, and an outlier score of 0.
+        Indices of the entities left out of the fit and placed afterwards like new rows: where each
+        view separates only some of the clusters, those missing from a view. They have no edges in
+        `layers_` and an outlier score of 0.
     scale_ : list of (name, reason)
-        What was done to each view.
+        The scaling of each view.
     index_ : array of shape (N,) or None
-        The labels of the rows, where the views are DataFrames that carry them.
+        Row labels, if the views are DataFrames with row labels.
     n_clusters_ : int
     number_ : NumberOfClusters or None
-        For n_clusters="auto": the candidates and their scores. `number_.range` holds the smallest
-        and the largest number that cannot be told from the chosen one, and `number_.table` lists
-        the resolutions that are stable.
+        For n_clusters="auto": the candidates and their scores. `number_.range` contains the
+        smallest and the largest number that the data do not distinguish from the chosen one, and
+        `number_.table` lists the stable resolutions.
     hierarchy_ : list of Level
-        For n_clusters="auto": the chosen clusters and the stable ones above and below them, from
+        For n_clusters="auto": the chosen clustering and the stable coarser and finer ones, from
         coarse to fine.
     outlier_score_ : array of shape (N,)
-        0 for an entity that is no farther from its neighbors than they are from theirs, near 1 for
-        an outlier. A group of several outliers close to one another has small scores.
+        0 for an entity at most as far from its neighbors as they are from theirs, near 1 for an
+        outlier. Several outliers close together have small scores.
     report_ : Report
-        What was chosen, on what evidence, and where the evidence is weak. Print it to read it. It
-        is made when it is first asked for, because its second answers may take as long as the fit.
+        The automatic choices, the evidence for them, and its weak points. Print it to read it. It
+        is computed on first access, because its quick refits may take as long as the fit.
     history_ : list of dict
-        One row for the start and one per half step: objective, its terms smoothness, ridge and
+        One row for the start and one per half step: the objective, its terms smoothness, ridge and
         coupling, residuals, seconds.
     seconds_ : dict
         Seconds spent on "neighbors" (parameters, distances and candidate edges), "layers",
         "embedding" and "clustering".
     converged_, n_iter_, view_names_, n_features_in_
     fitted_ : FittedModel
-        All of these as one value, which is never changed. A fit that fails leaves that of an
-        earlier one.
+        All of these in one immutable object. A fit that fails keeps the previous one.
 
     References
     ----------
@@ -311,41 +310,41 @@ class RMGL(Learner, Presenter, Subsetter):
         checkpoint: str | os.PathLike[str] | None = None,
         client: Any = None,
     ) -> RMGL:
-        """Learn layers, embedding and labels.
+        """Learn the layers, the embedding and the labels.
 
         Parameters
         ----------
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
             Arrays, scipy sparse matrices, or tables (pandas, polars, pyarrow) with columns of any
-            kind: `docs/tables.md` says what they are taken for. They are not modified. A row of NaN
-            means that the entity is missing from that view; every entity must be in at least one
-            view.
+            kind; `docs/tables.md` explains how each kind is used. They are not modified. A row of
+            NaN means that the entity is missing from that view. Every entity must be in at least
+            one view.
         y : array of shape (N,), optional
-            Known labels of some entities, numbers from 0 to K - 1, and -1 where the label is not
-            known. Entities with the same label are tied and those with different ones are kept
-            apart, through the costs of the layers, unless a first fit without the labels agrees
-            with 95 % of them anyway; they have these labels in the end, and clusters are numbered
-            accordingly. y is ignored if it has no -1: scikit-learn's tools pass on true classes for
-            scores, which must not be used.
+            Known labels of some entities, numbers from 0 to K - 1, and -1 for unknown. The costs of
+            the layers tie entities with the same label and separate those with different labels,
+            unless a first fit without the labels already agrees with 95 % of them. Labeled entities
+            keep their labels, and the clusters are numbered accordingly. If y contains no -1, it is
+            ignored: scikit-learn's tools pass the true classes for scoring, and a fit must not use
+            them.
         observed : array of truth values of shape (N, M), or one mask of rows per view (list, or
         dict by view name), optional
-            Which entities are observed in each view; all other rows are ignored.
+            Entities observed in each view. All other rows are ignored.
         callback : function, optional
-            Called with a dict after every step: its name in "step", the "seconds" since the
-            beginning and, for the half steps of the alternation, the new row of `history_`. If it
-            returns True, the fit ends with the best result so far, as after `max_seconds`.
+            Called with a dict after every step: its name in "step", the elapsed "seconds" and, for
+            half steps of the alternation, the new row of `history_`. If it returns True, the fit
+            ends with the best result so far, as with `max_seconds`.
         checkpoint : folder, optional
-            What takes most of the time is stored there: the results of exact searches, and
-            eigenvectors. If the fit is interrupted, call it again with the same data, parameters
-            and checkpoint: it reads what is there, computes all else again, and gives the identical
-            result. The folder is created if it does not exist, and kept.
+            Folder for the slowest intermediate results: exact searches and eigenvectors. To resume
+            an interrupted fit, call it again with the same data, parameters and checkpoint. It
+            reads the stored results, recomputes everything else, and gives the identical result.
+            The folder is created if it does not exist, and is not deleted.
         client : dask.distributed.Client, optional
-            A client of Dask workers, which search for candidate pairs; everything else is computed
-            in this process. The result is that of a fit without workers, does not depend on their
-            number, and survives the loss of some of them. With or without a client, a view may
-            also be a Dask array or DataFrame, a zarr array, or the path of an .npy file, a zarr
-            array or a folder of Parquet files: it is read into the memory of this process. If a
-            view is one of these, the default is the current client, if there is one.
+            Client of the Dask workers that search for candidate pairs. This process computes
+            everything else. The result equals that of a fit without workers, and the fit survives
+            the loss of some of them. With or without a client, a view may also be a Dask array or
+            DataFrame, a zarr array, or the path of an .npy file, a zarr array or a folder of Parquet
+            files. This process reads it into memory. For such views, the default is the current
+            client, if there is one.
 
         Examples
         --------
@@ -376,6 +375,6 @@ class RMGL(Learner, Presenter, Subsetter):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        # scikit-learn's checks look here where there is a `predict_proba`
+        # scikit-learn's checks require these tags of estimators with `predict_proba`
         tags.classifier_tags = ClassifierTags()
         return tags

@@ -1,4 +1,4 @@
-"""Estimators that let some of their clusters be fitted again, and take the finer labels back."""
+"""Estimators that can refit some of their clusters and adopt the finer labels."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ from rmgl.views.views import Views
 
 
 class Subsetter(FittedClusterer):
-    """A fitted clusterer whose clusters can be divided further."""
+    """A fitted clusterer with clusters that can be divided further."""
 
     def subset(self, clusters: Any, views: Sequence[str] | None = None) -> Views:
-        """Return the rows of some clusters, so that they can be fitted again: `fit` takes them.
+        """Return the rows of some clusters as views for another `fit`.
 
-        A model keeps its rows as they were scaled and encoded for the fit, and so are these: a
-        second fit compares them as the first one did, does not scale them again, and labels new
-        rows in the units of the data. To scale the rows of a cluster anew, fit these rows of your
-        own tables (`X[model.labels_ == 2]`) instead.
+        The rows are scaled and encoded as in this fit. A second fit therefore compares them as the
+        first one did, does not scale them again, and still labels new rows in the original units.
+        To rescale the rows of a cluster, fit those rows of your own tables instead
+        (`X[model.labels_ == 2]`).
 
         Parameters
         ----------
         clusters : int or list of int
-            The clusters whose rows are returned.
+            Clusters to select.
         views : list of str, optional
-            The names of the views to keep, by default all of them. A view in which the rows of the
-            clusters do not differ has to be left out.
+            Names of the views to keep, by default all of them. Leave out a view in which the rows
+            of the clusters do not differ.
 
         Returns
         -------
         Views
-            Rows named by `index_` or, without labels, by their numbers in this model.
+            The selected rows, labeled by `index_` or, without row labels, by their row numbers in
+            this model.
 
         Examples
         --------
@@ -54,25 +55,25 @@ class Subsetter(FittedClusterer):
         return rows_again(self.fitted_, rows_of(self.fitted_, clusters), views)
 
     def relabeled(self, finer: Any, clusters: Any = None) -> Self:
-        """Return this model with the labels of another one for the rows that both have.
+        """Return a copy of this model with the labels of a finer model for the rows that both have.
 
-        All other rows keep their labels. The first new clusters get the numbers of those that they
-        replace, the others the next ones. Layers and embedding stay as they are, and `predict`
-        gives the finer labels. `number_` and `hierarchy_` are empty, and the report is that of the
-        first fit, without a verdict. Saved models keep the labels.
+        All other rows keep their labels. The first new clusters reuse the numbers of the clusters
+        they replace, and the others get the next free numbers. Layers and embedding do not change.
+        `predict` returns the finer labels. `number_` and `hierarchy_` are empty, and the report is
+        that of the first fit, without a verdict. Saved models keep the labels.
 
         Parameters
         ----------
         finer : RMGL
-            A model that was fitted on `subset`, or on rows with the same labels.
+            A model fitted on `subset`, or on rows with the same row labels.
         clusters : int or list of int, optional
-            The clusters that it was fitted on, all rows in the same order. By default its rows are
-            found by their names (`index_`).
+            The clusters on which `finer` was fitted, with all their rows in the same order. By
+            default rows are matched by name (`index_`).
 
         Returns
         -------
         RMGL
-            Another model; this one does not change.
+            The relabeled copy. This model does not change.
 
         Examples
         --------
@@ -92,8 +93,8 @@ class Subsetter(FittedClusterer):
             rows = rows_of(self.fitted_, clusters)
         if rows.size != labels.size:
             raise ValueError(
-                f"clusters={clusters!r} have {rows.size} rows, but the second model was fitted on "
-                f"{labels.size}: name the clusters that it was fitted on"
+                f"clusters={clusters!r} have {rows.size} rows, but the second model was "
+                f"fitted on {labels.size}; pass the clusters on which it was fitted"
             )
         again = copy(self)
         again._keep(with_labels(self.fitted_, rows, labels))

@@ -1,1 +1,1 @@
-"""The page that shows a fitted model: one HTML file that needs nothing else, not even a network."""
+"""The interactive page about a fitted model: one self-contained HTML file."""

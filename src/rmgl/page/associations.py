@@ -1,4 +1,4 @@
-"""The section of the page about columns that had no part in the fit."""
+"""Page section about columns that were not used in the fit."""
 
 from __future__ import annotations
 
@@ -15,38 +15,41 @@ from rmgl.results.associations import Association, Associations, probability
 from rmgl.results.survival import Survival, median_text
 
 DRAWN_TIMES = 400
-"""Times at which a survival curve is drawn, at most."""
+"""Maximum number of times at which a survival curve is drawn."""
 RISK_TIMES = 5
-"""Times at which entities at risk are counted, beside the start."""
+"""Maximum number of times, in addition to the start, at which entities at risk are counted."""
 SIGNIFICANT = 0.05
-"""Largest q-value of columns that are said to differ."""
+"""Largest q-value of columns that are reported to differ."""
 LONGEST_VALUE = 120
 TESTS = (
-    "Numbers, dates and ordered categories are compared by the Kruskal-Wallis test (medians and "
-    "quartiles are shown), categories and truth values by the chi-squared test, and survival by "
-    "the log-rank test. q is p, corrected for the number of columns; an effect size of 0 means no "
-    "difference, 1 the largest possible one."
+    "Numbers, dates and ordered categories use the Kruskal-Wallis test (the table shows "
+    "medians and quartiles), categories and truth values the chi-squared test, and "
+    "survival the log-rank test. q is the p-value corrected for the number of columns. "
+    "An effect size of 0 means no difference, and 1 the largest possible difference."
 )
 
 
 def check_associations(given: Any, n_entities: int, n_clusters: int) -> Associations | None:
-    """Raise an error unless what was given belongs to the model."""
+    """Raise an error unless the associations belong to the model."""
     if given is None:
         return None
     if not isinstance(given, Associations):
         raise TypeError(
-            f"associations is of type {type(given).__name__}: give the table that associate returns"
+            f"associations is of type {type(given).__name__}; pass the table returned by associate"
         )
     if (given.n_entities, given.n_clusters) != (n_entities, n_clusters):
         raise ValueError(
-            f"associations is about {given.n_entities} entities in {given.n_clusters} clusters, "
-            f"but the model has {n_entities} in {n_clusters}: call associate of this model"
+            f"associations describes {given.n_entities} entities in {given.n_clusters} "
+            f"clusters, but the model has {n_entities} in {n_clusters}; call associate on "
+            "this model"
         )
     return given
 
 
 def associations_section(content: Content) -> Html:
-    """What else differs between the clusters; empty if no further columns were given."""
+    """Return the section about other differences between the clusters. Empty without additional
+    columns.
+    """
     found = content.associations
     if found is None:
         return Html("")
@@ -67,19 +70,19 @@ def associations_section(content: Content) -> Html:
 
 
 def verdict_on(found: Associations) -> str:
-    """How many columns differ, in one sentence."""
+    """Return sentences that state how many columns differ."""
     tested = [row for row in found if row.test]
     differ = [row for row in tested if row.q_value <= SIGNIFICANT]
     if not tested:
-        return "These columns had no part in the fit. None of them could be compared."
+        return "These columns were not used in the fit. None of them could be compared."
     names = ", ".join(_short(row.column) for row in differ[:5])
     more = f" and {len(differ) - 5} more" if len(differ) > 5 else ""
     said = f"{len(differ)} of {len(tested)} differ between the clusters (q at most {SIGNIFICANT})"
-    return f"These columns had no part in the fit. {said}{': ' if names else ''}{names}{more}."
+    return f"These columns were not used in the fit. {said}{': ' if names else ''}{names}{more}."
 
 
 def columns_table(found: Associations) -> Html:
-    """One row for each column."""
+    """Return a table with one row per column."""
     clusters = [
         joined([swatch(cluster), cluster_name(cluster)]) for cluster in range(found.n_clusters)
     ]
@@ -104,7 +107,7 @@ def _short(name: str) -> str:
 
 
 def survival_part(found: Associations) -> Html:
-    """The survival curves, and a table of medians and of entities at risk."""
+    """Return the survival curves, and a table of medians and of entities at risk."""
     survival = found.survival
     assert survival is not None
     row = next(row for row in found if row.kind == "survival")
@@ -122,15 +125,15 @@ def survival_part(found: Associations) -> Html:
         id="survival",
         class_="picture",
         role="img",
-        aria_label="Kaplan-Meier curves of the clusters. The table below has their medians.",
+        aria_label="Kaplan-Meier curves of the clusters. The table below lists their medians.",
     )
     how = (
-        "The share of each cluster without an event (Kaplan-Meier), with a 95\xa0% band. Crosses "
-        "are entities that were not observed longer. A click on the number of a cluster above the "
-        "picture hides its curve."
+        "Share of each cluster without an event (Kaplan-Meier), with a 95\xa0% "
+        "confidence band. Crosses mark entities that were not observed any longer "
+        "(censored). Click the number of a cluster above the picture to hide its curve."
     )
     if any(curve.times.size > DRAWN_TIMES for curve in survival.curves):
-        how += f" Curves are drawn at {DRAWN_TIMES} of their times."
+        how += f" Each curve is drawn at {DRAWN_TIMES} of its times."
     return joined(
         [
             heading,
@@ -147,7 +150,7 @@ def as_sentence(words: str) -> str:
 
 
 def round_times(last: float) -> NDArray[np.float64]:
-    """Round numbers from 0 to the last time, at most `RISK_TIMES` beside the start.
+    """Return round numbers from 0 to the last time, at most `RISK_TIMES` in addition to the start.
 
     Examples
     --------
@@ -163,7 +166,7 @@ def round_times(last: float) -> NDArray[np.float64]:
 
 
 def survival_table(survival: Survival) -> Html:
-    """Medians, events and entities at risk of every cluster."""
+    """Return a table of medians, events and entities at risk for every cluster."""
     last = max(float(curve.times[-1]) for curve in survival.curves)
     times = round_times(last)
     rows = []
@@ -185,7 +188,8 @@ def survival_table(survival: Survival) -> Html:
         *(f"At risk, {time:.4g}" for time in times),
     )
     caption = (
-        "Median survival, and the events that each cluster has and would have if all had the same "
-        "risk. Entities at risk were still observed just before that time, without an event."
+        "Median survival, and the number of events in each cluster with the number "
+        "expected if all clusters had the same risk. Entities at risk were still under "
+        "observation, without an event, just before the given time."
     )
     return table(titles, rows, caption, class_="cards")

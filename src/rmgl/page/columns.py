@@ -1,4 +1,4 @@
-"""Names of entities and further columns that users give for the page."""
+"""Names of entities and additional columns that users pass for the page."""
 
 from __future__ import annotations
 
@@ -23,41 +23,42 @@ from rmgl.views.view import View
 from rmgl.views.views import Views
 
 MOST_CATEGORIES = 200
-"""Different texts of a column that are told apart; the rarer ones are shown as "other"."""
+"""Maximum number of distinct texts in a column. Rarer ones are shown as "other"."""
 
 
 @dataclass(frozen=True)
 class GivenColumn:
-    """A column to color points by: numbers, or codes of categories."""
+    """A column for coloring points: numbers, or codes of categories."""
 
     name: str
     values: NDArray[np.float32] | NDArray[np.uint16]
     categories: list[str] | None
-    """The texts that the codes stand for; None for numbers."""
+    """Texts that the codes represent. None for numbers."""
     kind: str = "number"
-    """How numbers are shown: "number", or "date" for days since 1970."""
+    """Display of numbers: "number", or "date" for days since 1970."""
 
 
 def check_ids(ids: Any, index: NDArray[Any] | None, n_rows: int) -> list[str] | None:
-    """The names of the entities: those given, or else the row labels of the fit (None: there are
-    none).
+    """Return the names of the entities: the given ones, or else the row labels of the fit. None if
+    there are none.
     """
     if ids is None:
         return None if index is None else [shortened(str(name)) for name in index]
     if isinstance(ids, str) or not hasattr(ids, "__len__"):
         raise TypeError(
-            f"ids is of type {type(ids).__name__}: give a list or array with one name for "
+            f"ids is of type {type(ids).__name__}; pass a list or array with one name for "
             f"each of the {n_rows} entities"
         )
     if len(ids) != n_rows:
         raise ValueError(
-            f"ids has {len(ids)} names, but the model has {n_rows} entities: give one name for each"
+            f"ids has {len(ids)} names, but the model has {n_rows} entities; pass one "
+            "name per entity"
         )
     return [shortened(str(name)) for name in ids]
 
 
 def check_columns(columns: Any, n_rows: int) -> list[GivenColumn]:
-    """The columns of a dict or table, each with one value for every entity."""
+    """Return the columns of a dict or table, each with one value per entity."""
     return [_checked(name, values) for name, values in further_columns(columns, n_rows)]
 
 
@@ -75,7 +76,7 @@ def _checked(name: str, values: NDArray[Any]) -> GivenColumn:
 
 
 def is_dates(values: NDArray[Any]) -> bool:
-    """Whether all values that are not missing are dates or times, and there is one."""
+    """Return whether all nonmissing values are dates or times, and there is at least one."""
     return values.dtype.kind == "M" or (
         values.dtype.kind == "O"
         and pd.api.types.infer_dtype(values, skipna=True) in ("date", "datetime", "datetime64")
@@ -100,7 +101,7 @@ def _categories(name: str, texts: Sequence[str]) -> GivenColumn:
 
 N_BINS = 20
 MOST_HELD_ROWS = 20_000
-"""Rows of a view beyond which a sample of them is counted."""
+"""Maximum number of rows of a view used for histograms. Larger views are sampled."""
 TAIL = 0.005
 """Share of the values at each end that are counted in the first and the last bin."""
 
@@ -108,8 +109,8 @@ TAIL = 0.005
 def histograms(
     table: Explanation, views: Views, labels: NDArray[np.intp], own_units: bool = True
 ) -> list[dict[str, Any] | None]:
-    """For every row of the table: the ends of the range, the shares of the values in each bin
-    inside and outside of the cluster, and how values are shown.
+    """Return, for every row of the table, the ends of the range, the shares of the values in each
+    bin inside and outside of the cluster, and the display of values.
     """
     parts = [_sampled(view, labels) for view in views]
     places = {name: view for view, name in enumerate(views.names)}
@@ -126,7 +127,7 @@ def histograms(
 
 
 def histogram(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, Any] | None:
-    """One histogram of a feature; None if there are no values inside or outside."""
+    """Return one histogram of a feature. None if there are no values inside or outside."""
     if inside.all() or not inside.any():
         return None
     low, high = (float(end) for end in np.quantile(values, [TAIL, 1 - TAIL]))
@@ -151,8 +152,8 @@ def histogram(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[st
 def _sampled(
     view: View, labels: NDArray[np.intp]
 ) -> tuple[Any, NDArray[np.intp], NDArray[np.bool_] | None]:
-    """The observed rows of a view, or some of them, their clusters, and their missing cells (None:
-    none).
+    """Return the observed rows of a view, or a sample of them, with their clusters and missing
+    cells (None if no cells are missing).
     """
     rows = np.flatnonzero(view.mask)
     if rows.size > MOST_HELD_ROWS:
@@ -166,7 +167,7 @@ def _sampled(
 
 
 NOT_KNOWN = 255
-"""Stands for NaN among shares in bytes."""
+"""Byte that represents NaN among shares."""
 KINDS_OF_COLORS = {
     "uint8": "Uint8Array",
     "uint16": "Uint16Array",
@@ -176,11 +177,11 @@ KINDS_OF_COLORS = {
 
 
 def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Pack facts (JSON) and arrays into text: a line of JSON with the places of the arrays, then
-    the arrays themselves.
+    """Pack facts (JSON) and arrays into text: a line of JSON with the positions of the arrays,
+    followed by the arrays.
 
-    Before compression the block is: the length of the JSON (8 bytes, little-endian), the JSON,
-    padding to a multiple of 8 bytes, and the arrays, each padded likewise.
+    Before compression, the block consists of the length of the JSON (8 bytes, little-endian), the
+    JSON, padding to a multiple of 8 bytes, and the arrays, each padded likewise.
     """
     places: dict[str, list[Any]] = {}
     content = bytearray()
@@ -195,7 +196,7 @@ def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def as_bytes(shares: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Shares from 0 to 1 in steps of 1/254; `NOT_KNOWN` where they are not known."""
+    """Encode shares from 0 to 1 in steps of 1/254, with `NOT_KNOWN` for NaN."""
     known = np.isfinite(shares)
     return np.where(
         known, np.rint(np.clip(np.where(known, shares, 0.0), 0.0, 1.0) * 254), NOT_KNOWN

@@ -1,4 +1,4 @@
-"""All that the page shows, gathered from a fitted model."""
+"""Collect everything that the page shows from a fitted model."""
 
 from __future__ import annotations
 
@@ -26,56 +26,55 @@ from rmgl.results.standing import Standing, standing_of
 from rmgl.views.views import Views
 
 N_BLOCKS = 64
-"""Cells along each side of the picture of a layer,"""
+"""Number of cells along each side of the picture of a layer."""
 N_CELLS = 300
-"""and of the density image."""
+"""Number of cells along each side of the density image."""
 FEATURES = 5
-"""Features of each cluster and view on the page."""
+"""Number of features per cluster and view on the page."""
 LISTED_DOUBTS = 500
 LISTED_OUTLIERS = 100
 MEASURED, GATHERED = 0.3, 0.8
-"""Parts of the work that are done before the entities are laid out, and after it."""
+"""Shares of the work that are done before and after the entities are laid out."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """A fitted model and what was computed for its page."""
+    """A fitted model and everything that was computed for its page."""
 
     model: FittedModel
     report: Report
     standing: Standing
     clusters: list[ClusterFacts]
     explanation: Explanation | None
-    """The features with the largest effects, of each cluster and view."""
+    """Features with the largest effects for each cluster and view."""
     distributions: list[dict[str, Any] | None]
     own_units: bool
-    """Whether the features are in the units of the data; otherwise they are scaled as for the fit.
-    """
+    """Whether the features are in their original units. Otherwise they are scaled as in the fit."""
     features: list[PointFeature]
-    """The features that points can be colored by,"""
+    """Features available for coloring points."""
     n_features: int
-    """and how many there are in the data."""
+    """Number of features in the data."""
     name: str
-    """What the data are called; may be empty."""
+    """Name of the data. May be empty."""
     ids: list[str] | None
     columns: list[GivenColumn]
     associations: Associations | None
-    """Columns that had no part in the fit, compared between the clusters."""
+    """Comparison of columns that were not used in the fit between the clusters."""
     shown: Shown
     points: NDArray[np.float64]
-    """The places of all entities."""
+    """Coordinates of all entities."""
     inside: list[Share]
-    """For every view the share of the neighbors of an entity in the view alone that are in its
-    cluster.
-    """
+    """Share of the neighbors of an entity that are in its cluster, for each view alone."""
     resolutions: Resolutions | None
-    """The stable resolutions and how their clusters split (None: the number was given)."""
+    """Stable resolutions and the splits of their clusters. None if the number of clusters was
+    given.
+    """
     n_spread: int
-    """Number of clusters whose members were at nearly one place and are spread over a disc."""
+    """Number of clusters whose members were nearly at one place and are spread over a disc."""
 
     @property
     def levels(self) -> list[Level]:
-        """The stable resolutions, from coarse to fine; empty if the number was given."""
+        """Stable resolutions, from coarse to fine. Empty if the number of clusters was given."""
         return [] if self.resolutions is None else self.resolutions.levels
 
     @property
@@ -96,8 +95,8 @@ def gather(
     name: str = "",
     progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
-    """Compute what the page shows. Distributions are those of the given views (None: there are
-    none). `progress` is told the part of the page that is done.
+    """Compute the content of the page. Distributions are those of the given views (None for no
+    distributions). `progress` is called with the finished share of the work.
     """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
@@ -168,8 +167,8 @@ def shown_features(
 def special(
     model: FittedModel, standing: Standing, clusters: list[ClusterFacts]
 ) -> NDArray[np.intp]:
-    """The entities that are on the page in any case: doubtful ones, outliers, and typical members
-    of the clusters.
+    """Return the entities that the page always includes: doubtful ones, outliers, and typical
+    members of the clusters.
     """
     outliers = np.argsort(-model.outlier_score, kind="stable")[:LISTED_OUTLIERS]
     members = [part for cluster in clusters for part in (cluster.typical, cluster.doubtful)]
@@ -177,7 +176,7 @@ def special(
 
 
 def facts_of(content: Content) -> dict[str, Any]:
-    """The texts and single numbers that the page needs, as JSON."""
+    """Return the texts and single numbers of the page, as JSON data."""
     model, shown = content.model, content.shown
     place = {int(entity): at for at, entity in enumerate(shown.entities)}
     return {
@@ -217,7 +216,7 @@ def facts_of(content: Content) -> dict[str, Any]:
 
 
 def features_of(content: Content, cluster: int) -> list[dict[str, Any]]:
-    """The features that distinguish a cluster, the largest effects first."""
+    """Return the features that distinguish a cluster, largest effects first."""
     table = content.explanation
     if table is None:
         return []
@@ -238,18 +237,18 @@ def features_of(content: Content, cluster: int) -> list[dict[str, Any]]:
 
 
 def shown_as(content: Content, row: int) -> str:
-    """How the values of a feature are shown: "number", "share" or "date"."""
+    """Return the display of a feature's values: "number", "share" or "date"."""
     drawn = content.distributions[row]
     return "number" if drawn is None else str(drawn["kind"])
 
 
 def plain_number(value: float) -> float | str:
-    """A number that JSON can hold, with six digits; infinity as text."""
+    """Return a number for JSON with six digits. Infinity becomes text."""
     return float(f"{value:.6g}") if np.isfinite(value) else ("∞" if value > 0 else "-∞")
 
 
 def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
-    """The numbers of the entities on the page."""
+    """Return the arrays of the entities on the page."""
     model, entities = content.model, content.shown.entities
     arrays: dict[str, NDArray[Any]] = {
         "row": entities.astype(np.uint32),
@@ -292,8 +291,8 @@ def arrays_of(content: Content) -> dict[str, NDArray[Any]]:
 
 
 def block_picture(layer: Layer, labels: NDArray[np.intp]) -> NDArray[np.uint8]:
-    """The edge weight of a layer in the cells of a grid, entities ordered by cluster, on a
-    logarithmic scale: 0 none, 255 the most.
+    """Return the edge weight of a layer in the cells of a grid with the entities ordered by
+    cluster, on a logarithmic scale from 0 (none) to 255 (maximum).
     """
     image, _ = layer_data(layer, labels, n_bins=N_BLOCKS)
     present = image[image > 0]

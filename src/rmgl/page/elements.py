@@ -1,4 +1,4 @@
-"""HTML elements whose text and attributes are always escaped."""
+"""HTML elements with text and attributes that are always escaped."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 UNREADABLE = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u202a-\\u202e\\u2066-\\u2069\\ufffe\\uffff]"
 )
-"""Control characters, halves of surrogate pairs, changes of direction, and code points that are no
+"""Control characters, unpaired surrogates, changes of direction, and code points that are not
 characters.
 """
 LONGEST = 200
-"""Characters of a name that are shown; the rest is replaced by an ellipsis."""
+"""Maximum number of characters of a name. Longer names end in an ellipsis."""
 
 
 class Html(str):
-    """Text that is HTML already and is not escaped again."""
+    """Text that is already HTML and is not escaped again."""
 
     __slots__ = ()
 
 
 def element(name: str, *content: Any, **attributes: Any) -> Html:
-    """Make an element. Content that is not `Html` is escaped; attributes lose a final underscore,
-    and other ones become hyphens.
+    """Make an element. Content that is not `Html` is escaped. In attribute names, a trailing
+    underscore is dropped and other underscores become hyphens.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def element(name: str, *content: Any, **attributes: Any) -> Html:
 
 
 def joined(parts: Iterable[Any]) -> Html:
-    """Put parts after one another, and escape those that are not `Html`."""
+    """Concatenate parts, and escape those that are not `Html`."""
     return Html(
         "".join(
             part if isinstance(part, Html) else escape(readable(str(part)), quote=False)
@@ -51,8 +51,8 @@ def joined(parts: Iterable[Any]) -> Html:
 
 
 def readable(text: str) -> str:
-    r"""Text in which characters that HTML cannot hold, or that change the direction of what
-    follows, are replaced.
+    r"""Replace characters that HTML cannot contain, or that change the direction of the text that
+    follows.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def readable(text: str) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """A name, with an ellipsis if it is long.
+    """Return a name, shortened with an ellipsis if it is long.
 
     Examples
     --------
@@ -77,8 +77,8 @@ def shortened(text: str, longest: int = LONGEST) -> str:
 def table(
     titles: Iterable[Any], rows: Iterable[Iterable[Any]], caption: str, **attributes: Any
 ) -> Html:
-    """Make a table; the first cell of each row is its heading. Cells that are `td` elements already
-    are kept.
+    """Make a table with the first cell of each row as its heading. Cells that are already `td`
+    elements are kept.
     """
     head = element("thead", element("tr", *(element("th", title, scope="col") for title in titles)))
     lines = []
@@ -95,7 +95,7 @@ def table(
 
 
 def bar(share: float, text: str) -> Html:
-    """Make a table cell with a bar and a number; a share that is not known has no bar."""
+    """Make a table cell with a bar and a number. An unknown share has no bar."""
     if share != share:
         return element("td", text, class_="number")
     filled = element("span", style=f"width:{100 * min(1.0, max(0.0, share)):.1f}%")

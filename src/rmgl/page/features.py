@@ -1,4 +1,4 @@
-"""The features of the views on the page: how they are shown, and their values at the points."""
+"""Features of the views on the page: their display, and their values at the points."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ from rmgl.views.view import View
 from rmgl.views.views import Views
 
 MOST_VALUES = 1_500_000
-"""Values of features on the page, of all points together: about 3 MB before compression."""
+"""Maximum number of feature values on the page, over all points: about 3 MB before compression."""
 STEPS, MISSING = 65534, 65535
-"""Values are whole numbers from 0 to `STEPS`, from the least to the largest; `MISSING` is none."""
+"""Values are coded as whole numbers from 0 (smallest) to `STEPS` (largest). `MISSING` codes a
+missing value.
+"""
 
 
 @dataclass(frozen=True)
 class PointFeature:
-    """One feature that points can be colored by."""
+    """A feature for coloring points."""
 
     view: str
     name: str
     kind: str
-    """How its values are shown: "number", "share" (of zeros and ones) or "date"."""
+    """Display of its values: "number", "share" (of zeros and ones) or "date"."""
     low: float
     high: float
     codes: NDArray[np.uint16]
-    """One for each point."""
+    """Coded values, one per point."""
 
     def facts(self) -> dict[str, Any]:
-        """What the page knows about it, beside the codes."""
+        """Return the data of the feature for the page, without the codes."""
         return {
             "view": shortened(self.view, 60),
             "name": shortened(self.name),
@@ -45,7 +47,7 @@ class PointFeature:
 
 
 def kind_of(view: View, column: int, values: NDArray[np.float64], own_units: bool) -> str:
-    """How values of a feature are shown. Scaled ones are numbers, whatever they were."""
+    """Return the display of a feature's values. Scaled values are shown as numbers."""
     if not own_units:
         return "number"
     if view.encoding is not None:
@@ -56,7 +58,9 @@ def kind_of(view: View, column: int, values: NDArray[np.float64], own_units: boo
 
 
 def second_sides(view: View) -> NDArray[np.intp]:
-    """For each feature: 1 and 2 for the two sides of a column with two categories, 0 for others."""
+    """Return, for each feature, 1 or 2 for the two sides of a column with two categories, and 0
+    otherwise.
+    """
     if view.encoding is None:
         return np.zeros(view.matrix.shape[1], dtype=np.intp)
     sides = [
@@ -69,7 +73,7 @@ def second_sides(view: View) -> NDArray[np.intp]:
 
 def one_side_each(table: Explanation, views: Views) -> Explanation:
     """Keep one of the two sides of a column with two categories: the one that is more frequent
-    inside of the cluster.
+    inside the cluster.
     """
     kept = np.ones(len(table), dtype=bool)
     for view in views:
@@ -85,8 +89,8 @@ def one_side_each(table: Explanation, views: Views) -> Explanation:
 def point_features(
     table: Explanation, views: Views, points: NDArray[np.intp], own_units: bool
 ) -> tuple[list[PointFeature], int]:
-    """The features that points can be colored by, and how many features vary: those with the
-    largest effects of every view, as many as the page can hold.
+    """Return the features for coloring points, and the number of features that vary. Each view
+    contributes its features with the largest effects, as many as fit on the page.
     """
     ranked = []
     for at, view in enumerate(views):
@@ -114,7 +118,7 @@ def point_features(
 def _features_in(
     view: View, columns: list[tuple[int, str]], points: NDArray[np.intp], own_units: bool
 ) -> list[PointFeature]:
-    """Some features of a view; those that are constant at the points are left out."""
+    """Return some features of a view, without those that are constant at the points."""
     places = [column for column, _ in columns]
     chosen = (
         sparse.csc_array(view.matrix[points])[:, places].toarray()

@@ -1,5 +1,5 @@
-"""The interactive pictures of the page, made with Bokeh (extra `report`). Their points are filled
-in by the page.
+"""Interactive pictures of the page, made with Bokeh (extra `report`). The page fills in their
+points.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from rmgl.results.survival import SurvivalCurve
 MARGIN = 0.05
 """Empty space around the points, as a share of their range."""
 DASHES = ("solid", "dashed", "dotted", "dashdot")
-"""Lines of curves in turn, for readers who do not see their colors."""
+"""Line styles of curves, for readers who cannot distinguish their colors."""
 LEGEND_COLUMNS = 5
-"""Names of clusters beside one another above survival curves; so many fit on a phone."""
+"""Number of cluster names per row above survival curves. This many fit on a phone."""
 WRITTEN: dict[str, Any] = {
     "text_align": "center",
     "text_baseline": "middle",
@@ -33,11 +33,11 @@ WRITTEN: dict[str, Any] = {
     "padding": 3,
     "border_radius": 6,
 }
-"""The style of the numbers of clusters among the points."""
+"""Style of the cluster numbers among the points."""
 
 
 def bokeh(module: str) -> Any:
-    """Import a module of Bokeh; the error says how to get it."""
+    """Import a module of Bokeh. The error explains how to install it."""
     try:
         return import_module(f"bokeh.{module}")
     except ImportError as error:
@@ -45,7 +45,7 @@ def bokeh(module: str) -> Any:
 
 
 def scripts() -> str:
-    """The JavaScript of Bokeh that the page needs."""
+    """Return the JavaScript of Bokeh that the page needs."""
     code = "\n".join(
         bokeh("resources").Resources(mode="inline", components=["bokeh", "bokeh-gl"]).js_raw
     )
@@ -53,12 +53,14 @@ def scripts() -> str:
 
 
 def as_item(figure: Any, target: str) -> Any:
-    """A picture as JSON that the page embeds into the element `target`."""
+    """Return a picture as JSON that the page embeds into the element `target`."""
     return bokeh("embed").json_item(figure, target)
 
 
 def scatter(points: NDArray[np.float64]) -> Any:
-    """The common embedding. The page fills in what it shows, and follows the pointer."""
+    """Return the picture of the common embedding. The page fills in the points and responds to the
+    pointer.
+    """
     models, plot = bokeh("models"), empty_map(points)
 
     def filled_by_page(name: str, *columns: str) -> Any:
@@ -135,7 +137,7 @@ def plain_figure(name: str, height: int, tools: str, **options: Any) -> Any:
 
 
 def number_of_clusters(number: NumberOfClusters) -> Any:
-    """The evidence for the number of clusters."""
+    """Return the picture of the evidence for the number of clusters."""
     plot = plain_figure("evidence", 300, "pan,box_zoom,reset,hover", toolbar_location=None)
     plot.y_range.start, plot.y_range.end = 0.0, 1.05
     plot.xaxis.axis_label = "number of clusters K"
@@ -150,7 +152,7 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
     )
     for criterion, title, color in CRITERIA[:-1]:
         values, width = getattr(number, criterion), 3 if criterion == "score" else 1.5
-        if values is None:  # evidence of an earlier version has no silhouette
+        if values is None:  # evidence from earlier versions has no silhouette
             continue
         known = np.isfinite(values)
         x, y = number.candidates[known].tolist(), values[known].tolist()
@@ -164,7 +166,7 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
 
 
 def survival(curves: Sequence[SurvivalCurve], time: str) -> Any:
-    """The survival curves of the clusters. The page gives them the colors of the clusters."""
+    """Return the picture of the survival curves. The page gives them the colors of the clusters."""
     models = bokeh("models")
     plot = plain_figure("survival", 380, "pan,box_zoom,reset", toolbar_location=None)
     plot.y_range.start, plot.y_range.end = 0.0, 1.05

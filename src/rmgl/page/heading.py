@@ -1,4 +1,4 @@
-"""The top of the page: its title, the name of the data, the date, and the list of contents."""
+"""Top of the page: title, name of the data, date, and table of contents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rmgl.page.words import plural
 
 
 def heading(content: Content) -> str:
-    """The title of the page."""
+    """Return the title of the page."""
     model = content.model
     return (
         f"{plural(model.n_clusters, 'cluster')} of {len(model.labels):,} entities in "
@@ -19,19 +19,19 @@ def heading(content: Content) -> str:
 
 
 def page_title(content: Content) -> str:
-    """The title of the window: the name of the data, if it has one, and what was found."""
+    """Return the title of the browser window: the name of the data, if given, and the result."""
     return f"{content.name}: {heading(content)}" if content.name else heading(content)
 
 
 def about_data(content: Content, written: date) -> Html:
-    """The name of the data and the date of the page."""
+    """Return the name of the data and the date of the page."""
     day = element("time", written.isoformat(), datetime=written.isoformat())
     named = [element("b", content.name), ", "] if content.name else []
     return element("p", *named, "page written on ", day, class_="about")
 
 
 def contents(content: Content) -> Html:
-    """Links to the sections of the page."""
+    """Return links to the sections of the page."""
     found = [
         ("#explore", "Entities"),
         ("#clusters", "Clusters"),

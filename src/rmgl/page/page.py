@@ -1,4 +1,4 @@
-"""Write the page of a fitted model: one HTML file with all data, styles and scripts inside."""
+"""Write the page of a fitted model: one HTML file that contains all data, styles and scripts."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from rmgl.version import __version__
 from rmgl.views.views import Views
 
 LONGEST_TITLE = 120
-"""Characters of the name of the data that are shown."""
+"""Maximum number of characters of the name of the data."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What users give for the page, see `RMGL.to_html`."""
+    """Arguments of `RMGL.to_html`."""
 
     ids: Any = None
     features: Explanation | None = None
     views: Views | None = None
-    """The views of the fit again, checked."""
+    """The views of the fit, passed again and checked."""
     feature_names: Any = None
     columns: Any = None
     associations: Any = None
-    """What `RMGL.associate` returned."""
+    """Result of `RMGL.associate`."""
     name: str | None = None
-    """What the data are called."""
+    """Name of the data."""
 
 
 def write_page(
@@ -54,10 +54,10 @@ def write_page(
     given: Given,
     progress: Callable[[float], None] = lambda part: None,
 ) -> None:
-    """Write the page of a model to a file, completely or not at all; `progress` is told the part
-    that is done.
+    """Write the page of a model to a file, completely or not at all. `progress` is called with the
+    finished share of the work.
     """
-    figures.bokeh("plotting")  # the error comes before any work
+    figures.bokeh("plotting")  # raise import errors before any work
     content = content_of(model, report, given, progress)
     progress(GATHERED)
     text = page_of(content)
@@ -71,15 +71,15 @@ def content_of(
     given: Given,
     progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
-    """Check what was given, and gather what the page shows."""
+    """Check the arguments, and collect the content of the page."""
     n_rows, kept = model.n_rows, model.views
     ids, columns = check_ids(given.ids, model.index, n_rows), check_columns(given.columns, n_rows)
     associations = check_associations(given.associations, n_rows, model.n_clusters)
     features, shown = given.features, given.views
     if features is not None and not isinstance(features, Explanation):
         raise TypeError(
-            f"features is of type {type(features).__name__}: give the table that explain "
-            "returns, or the views as views="
+            f"features is of type {type(features).__name__}; pass the table returned by "
+            "explain, or the views as views="
         )
     if features is None:
         shown = kept if shown is None else shown
@@ -101,14 +101,14 @@ def content_of(
 
 
 def check_name(name: Any) -> str:
-    """The name of the data in one line; empty if none was given."""
+    """Return the name of the data on one line. Empty if none was given."""
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"name is of type {type(name).__name__}: give the name of the data as text")
+        raise TypeError(f"name is of type {type(name).__name__}; pass the name of the data as text")
     return shortened(" ".join((name or "").split()), LONGEST_TITLE)
 
 
 def page_of(content: Content) -> str:
-    """The page as text."""
+    """Return the page as text."""
     facts = facts_of(content)
     facts["figures"] = [figures.as_item(figures.scatter(content.points), "scatter")]
     if content.model.number is not None:
@@ -150,11 +150,11 @@ def _file(name: str) -> str:
 
 
 def summary_of(model: FittedModel, report: Report | None) -> Html:
-    """The verdict, the warnings, the sizes of the clusters and the weights of the views, as HTML
-    that needs no script or style.
+    """Return the verdict, the warnings, the cluster sizes and the view weights, as HTML without
+    scripts or styles.
 
-    Where no report has been made, it is not made for this: there is no verdict, and how to get one
-    is said.
+    If the report has not been computed, it is not computed here. The summary then has no verdict,
+    and explains how to get one.
     """
     n_doubtful = standing_of(model.layers, model.beta, model.labels, model.n_clusters).doubtful.size
     sizes = [int((model.labels == cluster).sum()) for cluster in range(model.n_clusters)]
@@ -163,26 +163,26 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
         "div",
         *trust_in_short(model, report, n_doubtful),
         element("p", found(model, n_doubtful, inside)),
-        element("p", f"Sizes of the clusters: {', '.join(map(str, sizes))}."),
+        element("p", f"Cluster sizes: {', '.join(map(str, sizes))}."),
         views_in_short(model),
         element(
             "p",
             joined(
                 [
                     element("code", "print(model.report_)"),
-                    " examines the clusters and explains all choices, and ",
+                    " assesses the clusters and explains all choices, and ",
                 ]
             ),
             element("code", "model.to_html('report.html')"),
-            " writes the page to explore.",
+            " writes an interactive page.",
         ),
     )
 
 
 def trust_in_short(model: FittedModel, report: Report | None, n_doubtful: int) -> list[Html]:
-    """How far the clusters can be trusted, if that is known, and the warnings."""
+    """Return the trust in the clusters, if it was assessed, and the warnings."""
     if report is None:
-        unknown = "How far these clusters can be trusted has not been examined yet."
+        unknown = "The reliability of these clusters has not been assessed yet."
         return [element("p", element("b", "RMGL. "), unknown)]
     trust = element("b", f"RMGL, trust {trust_word(report)}. ")
     said = [element("p", trust, verdict(model, report, n_doubtful)[0])]
@@ -192,7 +192,7 @@ def trust_in_short(model: FittedModel, report: Report | None, n_doubtful: int) -
 
 
 def views_in_short(model: FittedModel) -> Html:
-    """The weight and the roughness of every view, as a table."""
+    """Return a table of the weight and the roughness of every view."""
     rough = model.view_roughness
     if rough is None:
         rough = np.full(len(model.view_names), np.nan)

@@ -1,4 +1,6 @@
-"""Why this number of clusters: the tree of stable resolutions as a picture that can be clicked."""
+"""Page section on the number of clusters, with the tree of stable resolutions as a clickable
+picture.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,25 @@ from rmgl.plots.drawing import NUMBERED, color_of
 from rmgl.plots.resolutions import Resolutions
 
 WIDTH, STEP, MARGIN = 560.0, 74.0, 120.0
-"""Width of the boxes, distance of two levels, and space for the names of levels, in pixels."""
+"""Width of the boxes, distance between levels, and space for the names of levels, in pixels."""
 
 
 SCORES = ("score", "modularity", "silhouette", "stability", "eigengap")
 
 
 def number_section(content: Content) -> Html:
-    """The choice of the number of clusters and its evidence."""
+    """Return the section about the choice of the number of clusters and its evidence."""
     number, found = content.model.number, content.resolutions
     if content.report.n_clusters != content.model.n_clusters:
         return element(
             "p",
-            f"The fit has {plural(content.report.n_clusters, 'cluster')}. Some of them were fitted "
-            f"again, so that there are {content.model.n_clusters} now.",
+            f"The fit has {plural(content.report.n_clusters, 'cluster')}. Some of them "
+            f"were refitted, so there are {content.model.n_clusters} now.",
         )
     if number is None or found is None:
         said = (
-            f"You asked for {plural(content.model.n_clusters, 'cluster')}. To have the number "
-            'chosen from the data, use n_clusters="auto".'
+            f"You requested {plural(content.model.n_clusters, 'cluster')}. To choose the "
+            'number from the data, use n_clusters="auto".'
         )
         return element("p", said)
     reason = (
@@ -46,7 +48,7 @@ def number_section(content: Content) -> Html:
     coarser = table(
         ("Resolution", *(name.capitalize() for name in SCORES), "In words"),
         rows,
-        "Coarser and finer clusters that are stable. Select one to see its clusters in the map.",
+        "Stable coarser and finer clusterings. Select one to see its clusters in the map.",
         class_="cards",
         id="level-table",
     )
@@ -56,7 +58,7 @@ def number_section(content: Content) -> Html:
 
 
 def two_digits(value: object) -> str:
-    """A number, or that it was not measured.
+    """Format a number, or return "not measured".
 
     Examples
     --------
@@ -67,17 +69,17 @@ def two_digits(value: object) -> str:
 
 
 def how_to_read(found: Resolutions) -> str:
-    """What the tree shows."""
+    """Return the explanation of the tree."""
     placed = (
-        f" It is without {found.n_placed:,} entities that were placed after the fit."
+        f" It does not include {found.n_placed:,} entities that were placed after the fit."
         if found.n_placed
         else ""
     )
     return (
-        "Each row of the tree is a stable resolution, from coarse to fine. A box is a cluster, as "
-        "wide as it has members, and bands lead to the clusters that it splits into; colors are "
-        "those of the chosen clusters. Click a row, or a resolution in the table, to see its "
-        f"clusters in the map.{placed}"
+        "Each row of the tree is a stable resolution, from coarse to fine. A box is a "
+        "cluster; its width is proportional to its number of members. Bands lead to the "
+        "clusters into which it splits. Colors are those of the chosen clusters. Click a "
+        f"row, or a resolution in the table, to see its clusters in the map.{placed}"
     )
 
 
@@ -88,10 +90,10 @@ def level_button(at: int, text: str) -> Html:
 
 
 def tree(found: Resolutions) -> Html:
-    """The tree as an SVG picture; the page fills in the colors of its theme."""
+    """Return the tree as an SVG picture. The page fills in the colors of its theme."""
     height = STEP * (len(found.levels) - 1 + 4 * HALF_BOX)
     levels = [level_of(found, at) for at in range(len(found.levels))]
-    label = "The tree of the stable resolutions; the table below says the same in words."
+    label = "Tree of the stable resolutions. The table below contains the same information as text."
     picture = element(
         "svg",
         *map(band_path, found.layout.bands),
@@ -106,7 +108,7 @@ def tree(found: Resolutions) -> Html:
 
 
 def level_of(found: Resolutions, at: int) -> Html:
-    """One row of boxes, which can be clicked, with its name and the numbers of its clusters."""
+    """Return one clickable row of boxes, with its name and the numbers of its clusters."""
     level, middle = found.levels[at], y_of(at)
     own = [box for box in found.layout.boxes if box.answer == at]
     parts = [box for box in found.layout.parts if box.answer == at]
@@ -167,7 +169,7 @@ def box_shape(box: Box, **attributes: object) -> Html:
 
 
 def band_path(band: Band) -> Html:
-    """A band as a path with curved sides."""
+    """Return a band as a path with curved sides."""
     corners, top, bottom = outline(band)
     a, b, c, d = (f"{x_of(place):.1f}" for place, _ in corners)
     first, last, middle = (f"{y_of(depth):.1f}" for depth in (top, bottom, (top + bottom) / 2))

@@ -1,4 +1,4 @@
-"""The parts of the page that are plain HTML and can be read without JavaScript."""
+"""Sections of the page in plain HTML, which can be read without JavaScript."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ DIRECTIONS = {
     "share": ("more often", "less often"),
     "date": ("later", "earlier"),
 }
-"""Words for a positive and a negative effect, by how values are shown."""
+"""Words for a positive and a negative effect, by the display of values."""
 
 
 def names_of(content: Content) -> list[str]:
-    """The names of the views as they are shown."""
+    """Return the names of the views as displayed."""
     return [one_line(name) for name in content.model.view_names]
 
 
 def verdict_section(content: Content) -> Html:
-    """How far the answer can be trusted, what was found, and what speaks against it."""
+    """Return the section with the warnings, the verdict and the result."""
     report, word = content.report, trust_word(content.report)
     sentences = verdict(content.model, content.report, content.standing.doubtful.size)
     warnings = [element("li", warning) for warning in warnings_of(report)]
@@ -65,7 +65,7 @@ def verdict_section(content: Content) -> Html:
 
 
 def tiles(content: Content) -> Html:
-    """The four numbers that answer the first questions."""
+    """Return the four tiles that answer the first questions."""
     model, doubtful = content.model, content.standing.doubtful.size
     order, names = ranked(content.inside), names_of(content)
     chosen = (
@@ -77,10 +77,10 @@ def tiles(content: Content) -> Html:
         )
     )
     if content.report.n_clusters != model.n_clusters:
-        chosen = f"{content.report.n_clusters} in the fit; some were fitted again"
-    most, why = "not known", ""
+        chosen = f"{content.report.n_clusters} in the fit; some were refitted"
+    most, why = "unknown", ""
     if explain_alike(content.inside):
-        most = "all the same"
+        most = "all equally"
     elif order:
         most, why = names[order[0]], own_share(content.inside[order[0]])
     return joined(
@@ -101,18 +101,18 @@ def tiles(content: Content) -> Html:
 
 
 def first_doubtful(content: Content) -> str:
-    """How many entities there are, and the names of the most doubtful ones."""
+    """Return the number of entities and the names of the most doubtful ones."""
     first = content.standing.doubtful[:3].tolist()
     names = [
         str(entity) if content.ids is None else shortened(content.ids[entity], 20)
         for entity in first
     ]
     said = f"of {len(content.model.labels):,} entities"
-    return f"{said}; most of all {listed(names)}" if names else said
+    return f"{said}; most doubtful: {listed(names)}" if names else said
 
 
 def tile(question: str, answer: str, detail: str, link: str) -> Html:
-    """A question, its answer, and where to read more."""
+    """Return a tile with a question, its answer, and a link to the details."""
     parts = (
         element("span", question, class_="question"),
         element("strong", answer),
@@ -122,7 +122,7 @@ def tile(question: str, answer: str, detail: str, link: str) -> Html:
 
 
 def clusters_table(content: Content) -> Html:
-    """One row for each cluster."""
+    """Return the table of clusters."""
     largest = max(cluster.size for cluster in content.clusters)
     rows = []
     for number, cluster in enumerate(content.clusters):
@@ -158,14 +158,14 @@ def clusters_table(content: Content) -> Html:
     return table(
         titles,
         rows,
-        "All clusters. Select one to see what distinguishes it.",
+        "All clusters. Select one to see the features that distinguish it.",
         class_="cards",
         id="cluster-table",
     )
 
 
 def cluster_name(number: int) -> Html:
-    """The name of a cluster, which readers of the page can change."""
+    """Return the name of a cluster, which readers of the page can change."""
     return element("span", f"Cluster {number}", data_name=number)
 
 
@@ -174,7 +174,7 @@ def swatch(cluster: int) -> Html:
 
 
 def supporting(content: Content, number: int) -> str:
-    """The views that separate a cluster from the others."""
+    """Return the views that separate a cluster from the others."""
     names, found = names_of(content), content.clusters[number].separated_by
     if len(found) == len(names) > 1:
         return f"all {len(names)}"
@@ -185,7 +185,7 @@ def supporting(content: Content, number: int) -> str:
 
 
 def distinguishing(content: Content, number: int) -> str:
-    """The feature of the largest effect."""
+    """Return the feature with the largest effect."""
     table = None if content.explanation is None else content.explanation.of_cluster(number)
     if content.explanation is None or table is None or not len(table):
         return ""
@@ -203,7 +203,7 @@ def distinguishing(content: Content, number: int) -> str:
 
 
 def views_table(content: Content) -> Html:
-    """One row for each view."""
+    """Return the table of views."""
     names = names_of(content)
     only = [
         [
@@ -224,7 +224,7 @@ def views_table(content: Content) -> Html:
                 bar(rough, "not measured" if report.roughness is None else f"{rough:.2f}"),
                 bar(inside.found, f"{percent(inside.found)} (by chance {percent(inside.chance)})")
                 if inside.leaves_room
-                else bar(float("nan"), "not known"),
+                else bar(float("nan"), "unknown"),
                 element("td", f"{report.edges_per_node:.1f}", class_="number"),
                 element("td", f"{report.n_missing + report.n_empty:,}", class_="number"),
                 only_these(only[view]) if len(names) > 1 else "",
@@ -243,23 +243,22 @@ def views_table(content: Content) -> Html:
         "Agrees on selection",
     )
     caption = (
-        "The views, those with the largest weight first. Roughness is 0 if neighbors in the "
-        "view agree with the common embedding, 1 if "
-        "unrelated. Own neighbors are the 12 nearest in the view alone, before anything is "
-        "learned; chance is the share that they would "
-        "have if the clusters were dealt out at random. A view agrees on an entity if most "
-        "of these neighbors are in its cluster."
+        "The views, largest weight first. Roughness is 0 if neighbors in the view agree "
+        "with the common embedding, and 1 if they are unrelated. Own neighbors are the "
+        "12 nearest entities in the view alone, before anything is learned. By chance is "
+        "the expected share if clusters were assigned at random. A view agrees on an "
+        "entity if most of these neighbors are in the entity's cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 
 
 def only_these(clusters: Sequence[int]) -> Html:
-    """Clusters by their names."""
+    """Return clusters by their names."""
     return Html(", ".join(cluster_name(number) for number in clusters) or "none")
 
 
 def agreement_table(content: Content) -> Html:
-    """How often two views name the same cluster."""
+    """Return the table of how often two views name the same cluster."""
     names = names_of(content)
     if len(names) < 2:
         return Html("")
@@ -274,14 +273,14 @@ def agreement_table(content: Content) -> Html:
         for name, row, by_chance in zip(names, matrix, chance, strict=True)
     ]
     caption = (
-        "Agreement of views: the share of the entities whose nearest neighbors are mostly in the "
-        "same cluster in both, and by chance."
+        "Agreement of views: the share of entities whose nearest neighbors are mostly in "
+        "the same cluster in both views, and the share by chance."
     )
     return table(["", *names], rows, caption, class_="matrix")
 
 
 def agreement_cell(value: float, chance: float) -> Html:
-    """How well two views agree, and how well they would by chance."""
+    """Return the table cell with the agreement of two views, and the agreement by chance."""
     return element(
         "td",
         f"{percent(value)} ({percent(chance)})",
@@ -291,13 +290,13 @@ def agreement_cell(value: float, chance: float) -> Html:
 
 
 def layer_pictures(content: Content) -> Html:
-    """Places for the pictures of the layers, which the page draws."""
+    """Return placeholders for the pictures of the layers, which the page draws."""
     pictures = []
     for at, layer in enumerate(content.model.layers):
         name = one_line(layer.name)
         text = (
-            f"Layer {name}: edge weight between entities ordered by cluster. Blocks on the "
-            "diagonal are clusters."
+            f"Layer {name}: edge weight between entities ordered by cluster. Blocks on "
+            "the diagonal are clusters."
         )
         canvas = element("canvas", width=64, height=64, data_block=at, role="img", aria_label=text)
         pictures.append(element("figure", canvas, element("figcaption", name)))
@@ -305,7 +304,7 @@ def layer_pictures(content: Content) -> Html:
 
 
 def certificates(content: Content) -> Html:
-    """The numbers that prove the layers."""
+    """Return the table of certificates."""
     rows = []
     for layer in content.model.layers:
         kind = {
@@ -335,32 +334,32 @@ def certificates(content: Content) -> Html:
 
 
 def choices_list(content: Content) -> Html:
-    """What was chosen and why."""
+    """Return the list of choices and the reasons for them."""
     return element("ul", *(element("li", line) for line in choices(content.report)))
 
 
 def how_to_read(content: Content) -> Html:
-    """What the page shows where entities are many, and what its words mean."""
+    """Return notes on how to read the page, including how it shows large data."""
     n, shown = len(content.model.labels), content.shown
     said = [about_places(n, content.model.n_clusters)]
     if content.sampled:
         said.append(
-            f"{n:,} entities are too many for single points: the background shows how many "
-            "there are in each place, in the color of the "
-            f"cluster of most of them, and the points are a sample of {shown.n_points:,}, "
-            "which includes the most doubtful entities."
+            f"There are too many entities ({n:,}) to draw each one. The background shows "
+            "their density, in the color of the most frequent cluster at each place. The "
+            f"points are a sample of {shown.n_points:,} entities that includes the most "
+            "doubtful ones."
         )
     if content.n_spread:
         said.append(
-            "Clusters whose members have nearly the same place in the embedding are drawn as "
-            "discs, so that every point can be seen."
+            "Clusters whose members are nearly at one place in the embedding are drawn "
+            "as discs to make every point visible."
         )
     said += [about_confidence(), about_agreement(content.standing.agreement_by_chance)]
     if not shown.complete:
         most = (
-            "one with the largest weight"
+            "neighbor with the largest weight"
             if shown.most_neighbors == 1
-            else f"{shown.most_neighbors} with the largest weights"
+            else f"{shown.most_neighbors} neighbors with the largest weights"
         )
-        said.append(f"Of the neighbors of an entity, the page holds the {most} in each layer.")
+        said.append(f"For each entity and layer, the page contains the {most}.")
     return joined(element("p", sentence, class_="note") for sentence in said)

@@ -1,4 +1,4 @@
-"""Which entities the page holds, and their neighbors: all of them, or a sample of many."""
+"""Select the entities on the page and their neighbors: all of them, or a sample of many."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rmgl.layer import Layer
 from rmgl.plots.embedding import LAYOUT_ROWS, embedding_data
 
 MOST_POINTS = 100_000
-"""Entities beyond which the page shows a density image and a sample."""
+"""Number of entities beyond which the page shows a density image and a sample."""
 MOST_SHOWN = 15_000
 MOST_LINKS = 1_200_000
-"""Neighbors on the page of all points and layers together,"""
+"""Maximum number of neighbors on the page, over all points and layers."""
 LINKS_OF_SAMPLE = 300_000
-"""and where there is a sample."""
+"""Maximum number of neighbors on the page if it shows a sample."""
 MOST_NEIGHBORS = 30
-"""Neighbors of an entity in a layer."""
+"""Maximum number of neighbors of an entity in a layer."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """The strongest neighbors of the points in one layer."""
+    """Strongest neighbors of the points in one layer."""
 
     starts: NDArray[np.uint32]
     """The neighbors of point i are at starts[i] to starts[i + 1]."""
@@ -36,20 +36,20 @@ class Links:
 
 @dataclass(frozen=True)
 class Shown:
-    """The entities on the page: first the points, then others that are only named as neighbors."""
+    """Entities on the page: first the points, then entities that only occur as neighbors."""
 
     entities: NDArray[np.intp]
     n_points: int
     links: list[Links]
-    """The targets are positions in `entities`."""
+    """Neighbors in each layer. The targets are positions in `entities`."""
     most_neighbors: int
-    """No entity has more neighbors on the page than this, in a layer."""
+    """Maximum number of neighbors per entity and layer on the page."""
     complete: bool
-    """Whether these are all its neighbors."""
+    """Whether the page contains all neighbors."""
 
 
 def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp]) -> Shown:
-    """Choose the entities of the page. `wanted` ones are points in any case."""
+    """Choose the entities of the page. Those in `wanted` are always points."""
     n = layers[0].n_nodes
     sampled = n > MOST_POINTS
     points = np.arange(n)
@@ -74,8 +74,8 @@ def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp]) -> Shown:
 
 
 def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Links:
-    """The neighbors of some rows with the largest weights, the largest first, at most `most` for
-    each.
+    """Return the neighbors of some rows with the largest weights, largest first, at most `most` per
+    row.
     """
     part = graph if rows.size == graph.shape[0] else graph[rows]
     owner = np.repeat(np.arange(rows.size), np.diff(part.indptr))
@@ -89,23 +89,23 @@ def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Lin
 
 Points = NDArray[np.float64]
 LARGEST_DISC, SPACING = 0.05, 0.012
-"""The radius of a disc of spread points: at most, and per square root of their number, as shares of
-the picture.
+"""Maximum radius of a disc of spread points, and its radius per square root of their number, as
+shares of the picture.
 """
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 NEAREST = 5
-"""Sampled entities whose places are averaged for an entity that is not in the sample."""
+"""Number of sampled entities whose places are averaged for an entity outside the sample."""
 
 
 def positions(
     embedding: NDArray[np.float64],
     progress: Callable[[float], None] = lambda part: None,
 ) -> Points:
-    """Two coordinates for every entity, (N, 2); `progress` is told the part that is done.
+    """Compute two coordinates for every entity, (N, 2). `progress` is called with the finished
+    share of the work.
 
-    Beyond 20 000 entities, a sample of 20 000 is laid out. Every other one gets the mean place of
-    the five sampled ones that are nearest in the embedding, weighted by the inverse of the squared
-    distance.
+    Beyond 20 000 entities, a sample of 20 000 is laid out. Every other entity gets the mean place
+    of the five nearest sampled entities in the embedding, weighted by the inverse squared distance.
     """
     n = len(embedding)
     if n <= LAYOUT_ROWS:
@@ -126,12 +126,12 @@ def positions(
 
 
 def spread_out(points: Points, labels: NDArray[np.intp]) -> tuple[Points, int]:
-    """Spread the members of clusters that are drawn at nearly one place over a disc, so that each
-    can be seen, and count such clusters.
+    """Spread the members of clusters that are drawn at nearly one place over a disc, and count
+    these clusters.
 
-    A disc of n points has a radius of at most 5 % of the picture. A cluster whose mean distance
-    from its center is below a quarter of it is spread; its points lie on a spiral, as the seeds of
-    a sunflower do.
+    A disc of n points has a radius of at most 5 % of the picture. A cluster is spread if its mean
+    distance from its center is below a quarter of this radius. Its points lie on a spiral, like the
+    seeds of a sunflower.
 
     Examples
     --------
@@ -162,9 +162,10 @@ def spread_out(points: Points, labels: NDArray[np.intp]) -> tuple[Points, int]:
 def density(
     points: Points, labels: NDArray[np.intp], n_clusters: int, n_cells: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Points]:
-    """The number of entities in every cell of a grid over the points, (n_cells, n_cells) with y
-    first, the cluster that most of them are in (-1: the cell is empty), and the corners of the
-    grid."""
+    """Return the number of entities in every cell of a grid over the points, (n_cells, n_cells)
+    with y first, the most frequent cluster in the cell (-1 if it is empty), and the corners of the
+    grid.
+    """
     corners = np.array([points.min(axis=0), points.max(axis=0)])
     width = np.where(corners[1] > corners[0], corners[1] - corners[0], 1.0)
     cells = np.minimum((points - corners[0]) / width * n_cells, n_cells - 1).astype(np.intp)

@@ -14,9 +14,11 @@ from rmgl.results.report import Report
 from rmgl.results.standing import DOUBTFUL
 
 LONGEST_NAME_SHOWN = 40
-"""Longest name of a view in tables and sentences."""
+"""Maximum length of a view name in tables and sentences."""
 EQUAL = 0.005
-"""Shares beyond chance that differ by less are shown as equal: their percentages are the same."""
+"""Shares beyond chance that differ by less are shown as equal, because their percentages are the
+same.
+"""
 ADVICE = {
     "good": "These clusters look reliable",
     "fair": "Use these clusters with care",
@@ -25,31 +27,31 @@ ADVICE = {
 
 
 def trust_word(report: Report) -> str:
-    """One word: good, fair, poor, or unknown for models of early versions."""
+    """Return the trust in one word: good, fair, poor, or unknown for models of early versions."""
     return "unknown" if report.trust is None else report.trust.word
 
 
 BRIEFLY = {
-    "one cluster": "there is one cluster only",
-    "clusters too small to resample": "there are too few entities for each cluster",
-    "not resampled": "it was not examined whether the clusters stay",
-    "table": "the clusters say no more than columns of categories do",
+    "one cluster": "there is only one cluster",
+    "clusters too small to resample": "there are too few entities per cluster",
+    "not resampled": "the stability of the clusters was not tested",
+    "table": "the clusters add nothing to a few columns of categories",
 }
-"""What a verdict rests on, where it does not rest on numbers."""
+"""Reasons for verdicts that are not based on numbers."""
 
 
 def what_trust_rests_on(report: Report) -> str:
-    """What the word of the verdict rests on, for its tile.
+    """Return the reason for the verdict, for its tile.
 
-    Strength is stability times the square root of separation; the word follows from it.
+    The strength is stability times the square root of separation; it determines the word.
     """
     if report.trust is None or not report.trust.findings:
-        return "not examined"
+        return "not assessed"
     first, refits = report.trust.findings[0].kind, report.refits
     if first in BRIEFLY or refits is None:
         return BRIEFLY.get(first, "see the reasons above")
     if refits.strength is None:
-        return f"stability {refits.resampled:.2f} (1: the same); separation is not known"
+        return f"stability {refits.resampled:.2f} (1: identical); separation unknown"
     return (
         f"strength {refits.strength:.2f} (0 none, 1 complete): stability {refits.resampled:.2f} "
         f"times the square root of separation {refits.separation:.2f}"
@@ -57,12 +59,12 @@ def what_trust_rests_on(report: Report) -> str:
 
 
 def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
-    """Two sentences: how far the answer can be trusted and why, then what was found.
+    """Return two sentences: the trust in the answer with the reasons, and the result.
 
-    Warnings come first: the reasons against the answer are part of the first sentence.
+    Warnings come first: reasons against the answer are part of the first sentence.
     """
     if report.trust is None:
-        first = "How far these clusters can be trusted was not examined."
+        first = "The reliability of these clusters was not assessed."
     else:
         first = (
             f"{ADVICE.get(report.trust.word, report.trust.word)}: "
@@ -72,11 +74,11 @@ def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
 
 
 def found(model: FittedModel, n_doubtful: int, inside: Sequence[Share | None] = ()) -> str:
-    """What was found, in one sentence; `inside` are the shares of the neighbors in every view alone
-    that are in the same cluster.
+    """Return the result in one sentence. `inside` contains, for each view alone, the share of
+    neighbors in the same cluster.
     """
     n, k = len(model.labels), model.n_clusters
-    chosen = "" if model.number is None else ", a number that was chosen from the data"
+    chosen = "" if model.number is None else ", a number chosen from the data"
     counts = f"{n:,} entities form {plural(k, 'cluster')}{chosen}"
     if len(inside) > 1:
         counts += most_important(model.view_names, inside)
@@ -87,25 +89,26 @@ def found(model: FittedModel, n_doubtful: int, inside: Sequence[Share | None] = 
 
 
 def one_line(name: str) -> str:
-    """A name as it is shown in tables and sentences."""
+    """Return a name as displayed in tables and sentences."""
     return shortened(" ".join(name.split()) or name, LONGEST_NAME_SHOWN)
 
 
 def ranked(inside: Sequence[Share | None]) -> list[int]:
-    """The views whose own neighbors are known, the one that explains the clusters best first: those
-    neighbors agree most, beyond chance. A view that has no more than chance explains nothing.
+    """Return the views with known own neighbors, best explanation of the clusters first: the
+    highest share of neighbors in the same cluster beyond chance. A view that does not exceed chance
+    explains nothing.
     """
     known = [view for view, share in enumerate(inside) if share is not None and share.leaves_room]
     return sorted(known, key=lambda view: -explained(inside[view]))
 
 
 def explained(share: Share | None) -> float:
-    """What a view explains: its share beyond chance, 0 if it has no more than chance."""
+    """Return the share beyond chance that a view explains. 0 if it does not exceed chance."""
     return share.beyond_chance if share is not None and share.is_more else 0.0
 
 
 def explain_alike(inside: Sequence[Share | None]) -> bool:
-    """Whether there are several views, and none of them explains noticeably more than another.
+    """Return whether there are several views that explain the clusters about equally well.
 
     Examples
     --------
@@ -120,12 +123,12 @@ def explain_alike(inside: Sequence[Share | None]) -> bool:
 
 
 def most_important(names: Sequence[str], inside: Sequence[Share | None]) -> str:
-    """The view that explains the clusters best, and the one that explains them least."""
+    """Return the views that explain the clusters best and least."""
     order = ranked(inside)
     if len(order) < 2:
         return ""
     if explain_alike(inside):
-        return "; all views explain them alike"
+        return "; all views explain them equally well"
     first, last = order[0], order[-1]
     return (
         f"; view {one_line(names[first])} explains them best ({own_share(inside[first])}) and "
@@ -134,7 +137,7 @@ def most_important(names: Sequence[str], inside: Sequence[Share | None]) -> str:
 
 
 def own_share(share: Share | None) -> str:
-    """The share of the neighbors in a view alone that are in the same cluster, in words."""
+    """Return the share of the neighbors in a view alone that are in the same cluster, in words."""
     assert share is not None
     return (
         f"{percent(share.found)} of its own nearest neighbors are in the same cluster, "
@@ -143,53 +146,52 @@ def own_share(share: Share | None) -> str:
 
 
 def about_places(n_entities: int, n_clusters: int) -> str:
-    """How the places of the entities in the picture were found."""
+    """Return an explanation of the places of the entities in the picture."""
     if n_clusters <= 2 or n_entities < 10:
-        return "Places are the principal components of the embedding."
+        return "The picture shows the principal components of the embedding."
     return (
-        "Neighbors in the embedding have places near one another; distances between far groups "
-        "mean little."
+        "Neighbors in the embedding are close together in the picture; distances between "
+        "distant groups mean little."
     )
 
 
 def about_confidence() -> str:
-    """What confidence is, and which entities are doubtful."""
+    """Return an explanation of confidence and of doubtful entities."""
     return (
-        "Confidence compares the edge weight of an entity to its own cluster with that to "
-        "the strongest other cluster: 100\xa0% if there "
-        f"is no other, 50\xa0% if both are equal. Entities below {percent(DOUBTFUL)} are "
-        "called doubtful."
+        "Confidence compares the edge weight of an entity to its own cluster with that "
+        "to the strongest other cluster: 100\xa0% if there is no other cluster, 50\xa0% "
+        f"if both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
     )
 
 
 def about_agreement(by_chance: float) -> str:
-    """What it means that views agree."""
+    """Return an explanation of the agreement of views."""
     return (
-        "Views agree: the share of the views in which most of the 12 nearest neighbors of an "
-        "entity, in the view alone, are in its "
-        f"cluster; by chance {percent(by_chance)}."
+        "Views agree: the share of the views in which most of the 12 nearest neighbors "
+        "of an entity, in the view alone, are in its cluster; by chance "
+        f"{percent(by_chance)}."
     )
 
 
 def warnings_of(report: Report) -> list[str]:
-    """The warnings of the report as sentences."""
+    """Return the warnings of the report as sentences."""
     return [f"{warning[:1].upper()}{warning[1:]}." for warning in said(report.weak_points)]
 
 
 def said(findings: Sequence[Finding]) -> list[str]:
-    """Findings in words, with the names of views as everywhere on the page."""
+    """Return findings in words, with view names as displayed on the page."""
     return sentences(finding.named(one_line) for finding in findings)
 
 
 def choices(report: Report) -> list[str]:
-    """What was chosen and why, and what was measured, without the numbers that the page shows in
-    tables.
+    """Return sentences about choices and measurements, without the numbers in the tables of the
+    page.
     """
     return sentences([*what_was_chosen(report, one_line), *measurements(report, one_line)])
 
 
 def plural(count: int, word: str) -> str:
-    """A number and a word.
+    """Return a number and a word, in the plural if needed.
 
     Examples
     --------
@@ -200,8 +202,8 @@ def plural(count: int, word: str) -> str:
 
 
 def percent(share: float) -> str:
-    r"""A share as a whole number of percent, "unknown" for NaN, and less than one percent as such;
-    lines do not break inside it.
+    r"""Format a share as a whole percentage, with "unknown" for NaN and a special form below one
+    percent. Lines do not break inside it.
 
     Examples
     --------
@@ -214,7 +216,7 @@ def percent(share: float) -> str:
 
 
 def listed(names: Sequence[str], nothing: str = "none") -> str:
-    """Names with commas and a final "and".
+    """Join names with commas and a final "and".
 
     Examples
     --------

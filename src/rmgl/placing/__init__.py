@@ -1,1 +1,1 @@
-"""Labels and embedding of new rows, from the fitted layers."""
+"""Label and embed new rows using the fitted layers."""

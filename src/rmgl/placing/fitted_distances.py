@@ -1,8 +1,8 @@
-"""Squared distances of new rows to the fitted entities, in the views that a layer is learned from.
+"""Squared distances of new rows to the fitted entities, in the views of a layer.
 
-A new row may lack some views of a layer, which are then assumed to add the mean distance of the
-others, by their variance; where fitted entities lack views, too, each view that one of two rows
-lacks adds the same constant as in the consensus.
+A new row may lack some views of a layer. These views are then assumed to add the mean distance of
+the others, in proportion to their variance. If fitted entities lack views, too, each view that one
+of two rows lacks adds the same constant as in the consensus.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from rmgl.views.view import Comparing, Indices
 from rmgl.views.views import Views
 
 Members = list[tuple[int, float]]
-"""Views that are put side by side, each with its factor."""
+"""Views to concatenate, each with its factor."""
 
 
 @dataclass(frozen=True)
 class FittedDistances:
-    """The fitted views and layers, which measure distances of new rows."""
+    """Distances of new rows to the entities of the fitted views and layers."""
 
     views: Views
-    """The scaled views of the fit."""
+    """Scaled views of the fit."""
     layers: Sequence[Layer]
     _arranging: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -51,12 +51,12 @@ class FittedDistances:
 
     @cached_property
     def _comparing(self) -> list[Comparing | None]:
-        """The function that compares new entities with those of each view (None: a graph)."""
+        """Function that compares new entities with those of each view. None for a graph."""
         return [None if view.graph is not None else view.comparing() for view in self.views]
 
     @cached_property
     def _smoothings(self) -> dict[float, Smoothing]:
-        """The rows smoothed along the networks, by the share of the neighbors in each row."""
+        """Rows smoothed along the networks, by the share of the neighbors in each row."""
         members = tuple(place for place, view in enumerate(self.views) if view.rows is not None)
         shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
         return {share: Smoothing(self.views, members, share) for share in shares}
@@ -64,20 +64,24 @@ class FittedDistances:
     # Layers
 
     def has_missing(self, layer: Layer) -> bool:
-        """Whether pairs of entities of a layer of several views differ in the views they share."""
+        """Return whether pairs of entities of a multi-view layer differ in the views they share."""
         if len(layer.views) == 1 or self.views.complete or layer.network_share > 0:
             return False
         return layer.nodes is None or not np.isin(layer.nodes, self._in_all).all()
 
     def has_gaps(self, layer: Layer, new: Views | None = None) -> bool:
-        """Whether cells are missing from a view of a layer, in the fitted rows or in new ones."""
+        """Return whether cells are missing from a view of a layer, in the fitted or the new
+        rows.
+        """
         both = (self.views,) if new is None else (self.views, new)
         return any(views[view].gaps is not None for views in both for view in layer.views)
 
     # New rows
 
     def new_rows(self, new: Views, rows: Indices, network_share: float) -> Views:
-        """Return some of the new rows, smoothed along their edges if those of the layer are."""
+        """Return some of the new rows, smoothed along their edges if those of the layer are
+        smoothed.
+        """
         views = list(new.of_entities(rows))
         if network_share > 0:
             smoothing = self._smoothings[network_share]
@@ -91,7 +95,7 @@ class FittedDistances:
     def to_all(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Floats | None:
         """Return the squared distances to all nodes of a layer, summed view by view.
 
-        The rows have the views in `pattern`. None: `beside` compares the rows.
+        The rows have the views in `pattern`. If it is None, `beside` compares the rows.
         """
         if self.has_missing(layer):
             return self.with_missing(layer, new, rows, pattern)
@@ -106,7 +110,7 @@ class FittedDistances:
         return self.completing(layer, pattern) * total
 
     def with_missing(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Floats:
-        """Sum squared distances over views; one that either row lacks adds a constant."""
+        """Sum squared distances over views. A view that either row lacks adds a constant."""
         total = np.zeros((rows.size, self.views.n_rows))
         unknown = 2 * UNKNOWN_DISTANCE * self.variances_in(layer)
         columns = zip(layer.views, layer.factors, unknown, pattern, strict=True)
@@ -127,7 +131,7 @@ class FittedDistances:
         return np.square(layer.factors) * variances
 
     def completing(self, layer: Layer, pattern: Mask) -> float:
-        """Return what distances in some views are multiplied by, to stand for those in all views.
+        """Return the factor that extends distances in some views to all views.
 
         Missing views are assumed to add the mean distance of the others.
         """
@@ -139,22 +143,24 @@ class FittedDistances:
     def _in_view(self, view: int, new: Views, rows: Indices) -> Floats:
         """Return the squared distances of new rows of one view to all fitted ones."""
         compare, asking = self._comparing[view], new[view]
-        assert compare is not None, "graphs are compared with nothing"
+        assert compare is not None, "graphs cannot be compared by distance"
         gaps = None if asking.gaps is None else asking.gaps[rows]
         return compare(FeatureView(asking.name, asking.matrix[rows], gaps=gaps))
 
     def beside(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Comparison:
-        """Return new rows and fitted rows of the views in `pattern` side by side."""
+        """Return new rows and fitted rows of the views in `pattern`, concatenated."""
         views = members(layer, pattern)
         X, fitted = self._fitted_rows(views, layer)
         new_rows = _side_by_side(new, views, rows)
         return Comparison(fitted, X, new_rows, self.completing(layer, pattern))
 
     def _fitted_rows(self, views: Members, layer: Layer) -> tuple[Matrix, Rows]:
-        """Return fitted rows side by side and their space, kept for other batches and layers."""
+        """Return the concatenated fitted rows and their space, cached for other batches and
+        layers.
+        """
         nodes, share = layer.nodes, layer.network_share
         key = (tuple(views), None if nodes is None else nodes.tobytes(), share)
-        with self._arranging:  # once, whichever thread comes first
+        with self._arranging:  # computed once, by the thread that comes first
             if key not in self._spaces:
                 fitted = self.views if share == 0 else self._smoothed(share)
                 X = _side_by_side(fitted, views, nodes)
@@ -162,7 +168,9 @@ class FittedDistances:
         return self._spaces[key]
 
     def _smoothed(self, network_share: float) -> Views:
-        """Return the views with rows smoothed along the networks; all entities have one."""
+        """Return the views with rows smoothed along the networks. No entity is missing from
+        them.
+        """
         smoothing = self._smoothings[network_share]
         views = list(self.views)
         for place, Y in zip(smoothing.members, smoothing.matrices, strict=True):
@@ -179,7 +187,7 @@ class FittedDistances:
     def consensus_costs(
         self, new: Views, rows: Indices, some: Indices, entities: Indices
     ) -> Floats:
-        """Return the costs in the consensus of some rows of a batch to the entities of each."""
+        """Return the consensus costs of some rows of a batch to the entities listed for each."""
         consensus = next(layer for layer in self.layers if layer.role == "consensus")
         costs = np.empty(entities.shape)
         of_batch = self.new_rows(new, rows, consensus.network_share)
@@ -192,7 +200,7 @@ class FittedDistances:
     def _costs_of_pattern(
         self, consensus: Layer, new: Views, rows: Indices, pattern: Mask, entities: Indices
     ) -> Floats:
-        """Return the costs of new rows that have the same views to the entities of each."""
+        """Return the costs of new rows with the same views to the entities listed for each."""
         scaling, listed = consensus.scaling, entities
         if consensus.nodes is not None and not self.has_missing(consensus):
             listed = np.searchsorted(consensus.nodes, entities)
@@ -211,7 +219,7 @@ class FittedDistances:
 
 
 def patterns(layer: Layer, new: Views, rows: Indices) -> Iterator[tuple[Mask, Indices]]:
-    """Yield each set of views of a layer that some rows have, and the places of these rows."""
+    """Yield each set of views of a layer that some rows have, with the positions of these rows."""
     observed = np.column_stack([new[view].mask[rows] for view in layer.views])
     for pattern in np.unique(observed, axis=0):
         if pattern.any():
@@ -225,7 +233,7 @@ def members(layer: Layer, pattern: Mask) -> Members:
 
 
 def _side_by_side(views: Views, chosen: Members, rows: Indices | None) -> Matrix:
-    """Concatenate some views, each times its factor, restricted to the given rows (None: all)."""
+    """Concatenate some views, each multiplied by its factor, for the given rows (None for all)."""
     matrices = [views[view].matrix for view, _ in chosen]
     if rows is not None:
         matrices = [X[rows] for X in matrices]

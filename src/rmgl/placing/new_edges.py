@@ -1,6 +1,6 @@
-"""Possible edges from new rows to the nodes of one layer, and their weights.
+"""Candidate edges from new rows to the nodes of one layer, and their weights.
 
-Their costs are those of the layer, and the weights solve the one-node problem.
+The costs are those of the layer, and the weights solve the one-node problem.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from rmgl.views.incomplete import Mask
 from rmgl.views.view import Indices
 
 LIST_FACTOR = 4
-"""Number of listed nodes per new row, in multiples of the mean number of edges of a node."""
+"""Number of listed nodes per new row, in multiples of the average number of edges per node."""
 MIN_LISTED = 100
-"""Smallest number of listed nodes per new row."""
+"""Minimum number of listed nodes per new row."""
 SPARE_NODES = 8
-"""Number of nodes that are listed beyond the nearest ones that are asked for."""
+"""Number of nodes listed in addition to the requested nearest ones."""
 LARGEST_COST = 1e200
-"""The cost of a pair that is not given."""
+"""Cost of a pair that is not given."""
 
 CostsOf: TypeAlias = Callable[[Indices, Indices], Floats]
-"""costs_of(rows, entities) returns the costs of rows of a batch to the entities of each."""
+"""Function costs_of(rows, entities) that returns the costs of rows of a batch to the entities
+listed for each.
+"""
 Term: TypeAlias = tuple[Floats, Floats, float]
-"""Places of new rows, places of the entities, and the factor of their squared distances."""
+"""Positions of new rows, positions of the entities, and the factor of their squared distances."""
 
 
 def n_listed(layer: Layer) -> int:
@@ -46,15 +48,15 @@ def n_listed(layer: Layer) -> int:
 
 @dataclass(frozen=True)
 class Comparison:
-    """New rows and the fitted rows to compare them with, of some views side by side."""
+    """New rows and the fitted rows to compare them with, in some concatenated views."""
 
     fitted: Rows
-    """The space of the fitted rows."""
+    """Space of the fitted rows."""
     X: Matrix
-    """The fitted rows."""
+    """Fitted rows."""
     new_X: Matrix
     factor: float
-    """The factor of the squared distances, more than one for rows that lack some views."""
+    """Factor of the squared distances, larger than one for rows that lack some views."""
 
     def of(self, some: Mask) -> Comparison:
         """Return the comparison of some of the new rows."""
@@ -69,7 +71,7 @@ class Comparison:
         return self.factor * distances_to(self.X, self.new_X, listed)
 
     def nearest(self, length: int) -> tuple[Indices, Floats]:
-        """Return the `length` nearest fitted rows, with all equals, and squared distances."""
+        """Return the `length` nearest fitted rows, including ties, and their squared distances."""
         listed = length + SPARE_NODES
         while True:
             nodes, apart = near(self.fitted, self.X, self.new_X, min(listed, self.X.shape[0]))
@@ -80,7 +82,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch of new rows and one layer, from which possible edges are listed."""
+    """A batch of new rows and one layer, for listing candidate edges."""
 
     place: int
     """Index of the layer."""
@@ -90,13 +92,15 @@ class Batch:
     n_rows: int
     n_entities: int
     all_nodes: bool
-    """Whether to list all nodes, also those without weight before the terms of the embedding."""
+    """Whether to list all nodes, including those without weight before the embedding terms are
+    added.
+    """
 
     def edges_to_all(self, rows: Indices, distances: Floats) -> Iterator[NewEdges]:
-        """List the nodes of smallest threshold t, from the squared distances to all nodes.
+        """List the nodes with the smallest thresholds t, from the squared distances to all nodes.
 
         Other nodes get no weight while u is below `cut`. In the plain neighbor layer, all nodes are
-        listed where equals of the nearest ones would be missing.
+        listed if ties with the nearest ones would be missing.
         """
         neighbors = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
         everyone = self._edges(rows, neighbors, distances, distances == 0)
@@ -117,9 +121,9 @@ class Batch:
     def edges_to_nearest(
         self, rows: Indices, compared: Comparison, lists: NearestLists
     ) -> Iterator[NewEdges]:
-        """List the nearest nodes, and four times more for rows whose list is too short.
+        """List the nearest nodes, and four times as many for rows with a list that is too short.
 
-        A list is too short if over half of its nodes get weight, or equals of its nodes may be
+        A list is too short if over half of its nodes get weight, or if ties with its nodes may be
         missing.
         """
         n_fitted = compared.X.shape[0]
@@ -152,7 +156,7 @@ class Batch:
     def terms(
         self, q: Floats | None, embedding: Floats, g: Floats | None, guide: Floats | None
     ) -> list[Term]:
-        """Return the terms of the embedding and of the guide that are added to the costs."""
+        """Return the embedding and guide terms that are added to the costs."""
         terms = list[Term]()
         if q is not None:
             terms.append((q, embedding, self.beta))
@@ -167,29 +171,29 @@ class Weights:
 
     graph: sparse.csr_array
     incomplete: Mask
-    """Whether each row may have further edges to nodes that are not listed."""
+    """Whether each row may have additional edges to nodes that are not listed."""
     spread: Vector | None = None
-    """A squared distance at which each row has neighbors (None: it is not known)."""
+    """Squared distance at which each row has neighbors. None if unknown."""
 
 
 @dataclass(frozen=True)
 class NewEdges:
-    """Possible edges from new rows to nodes of one layer."""
+    """Candidate edges from new rows to nodes of one layer."""
 
     batch: Batch
     rows: Indices
     """Indices of the rows in the batch."""
     neighbors: Indices
-    """For every row, the indices of the listed nodes of the layer."""
+    """Indices of the listed nodes of the layer, for every row."""
     costs: Floats
     equal: Mask
     """Whether the distance is zero."""
     cut: Vector
     """Nodes that are not listed get no weight while u is at most this value."""
     lengths: Floats | None = None
-    """The squared distances, if the layer has no scales,"""
+    """Squared distances, if the layer has no scales."""
     scales: Vector | None = None
-    """or else the squared scales of the rows."""
+    """Squared scales of the rows, if the layer has scales."""
 
     @property
     def layer(self) -> Layer:
@@ -209,7 +213,7 @@ class NewEdges:
         )
 
     def listed(self, places: Indices) -> NewEdges:
-        """Return the edges to the nodes at some places of the list of each row."""
+        """Return the edges to the nodes at some positions of the list of each row."""
 
         def at(values: NDArray[Any]) -> NDArray[Any]:
             return np.take_along_axis(values, places, axis=1)
@@ -224,31 +228,33 @@ class NewEdges:
 
     @property
     def entities(self) -> Indices:
-        """For every row, the indices of the listed nodes among all entities."""
+        """Indices of the listed nodes among all entities, for every row."""
         return self.neighbors if self.layer.nodes is None else self.layer.nodes[self.neighbors]
 
     def solve(self, costs: Floats) -> tuple[Vector, Floats]:
-        """Solve the one-node problem of every row; return u and the thresholds t."""
+        """Solve the one-node problem of every row, and return u and the thresholds t."""
         potentials = self.layer.own_potentials
         thresholds = costs - potentials[self.neighbors]
         return one_node(thresholds, self.layer.alpha, float(potentials.mean())), thresholds
 
     def with_consensus(self, costs_of: CostsOf) -> NewEdges:
-        """Add the share of the costs of the consensus that the layer was learned with."""
+        """Add the share of the consensus costs with which the layer was learned."""
         share = self.layer.consensus_share
         if share == 0:
             return self
         return replace(self, costs=self.costs + share * costs_of(self.rows, self.entities))
 
     def mostly_active(self) -> Mask:
-        """Return for which rows over half of the listed nodes, and perhaps others, get weight."""
+        """Return the rows for which over half of the listed nodes, and perhaps others, get
+        weight.
+        """
         if self.layer.given:
             return np.zeros(self.rows.size, dtype=bool)
         u, thresholds = self.solve(self.costs)
         return np.asarray(2 * (thresholds < u[:, None]).sum(axis=1) > thresholds.shape[1])
 
     def tied(self, distances: Floats) -> Mask:
-        """Return for which rows the nearest nodes that count may have equals beyond the list."""
+        """Return the rows for which the nearest relevant nodes may have ties beyond the list."""
         if self.layer.given:
             reach = reach_of(counted(distances), PLAIN_NEIGHBORS)
         else:
@@ -258,7 +264,7 @@ class NewEdges:
     def weights(
         self, q: Floats | None, embedding: Floats, g: Floats | None, guide: Floats | None
     ) -> Weights:
-        """Solve the one-node problem, with the terms of the current places q and g, if given."""
+        """Solve the one-node problem, with the terms of the current positions q and g, if given."""
         beta = self.batch.beta
         if self.layer.given:
             complete = np.zeros(self.rows.size, dtype=bool)
@@ -271,24 +277,26 @@ class NewEdges:
         return Weights(self._graph(weights), u > self.cut, self._spread(weights))
 
     def _spread(self, weights: Floats) -> Vector | None:
-        """Return the squared scales of the rows, or else their mean squared distances by weight."""
+        """Return the squared scales of the rows, or else their weighted mean squared distances."""
         if self.lengths is None:
             return self.scales
         degrees = weights.sum(axis=1)
-        with np.errstate(invalid="ignore"):  # pairs that are not given are infinitely far
+        with np.errstate(invalid="ignore"):  # pairs that are not given are infinitely far apart
             totals = np.where(weights > 0, weights * self.lengths, 0.0).sum(axis=1)
         return np.asarray(totals / np.where(degrees > 0, degrees, 1.0))
 
     def equal_shares(self) -> Floats:
-        """Return weights in the plain neighbor layer, which sum to one for each row.
+        """Return weights in the plain neighbor layer that sum to one for each row.
 
-        Copies get none, and nodes that are tied for the last places share them.
+        Copies get no weight, and nodes tied for the last places share them.
         """
         shares = shares_of_places(counted(self.costs), PLAIN_NEIGHBORS)
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
     def nearest(self, some: Indices) -> sparse.csr_array:
-        """Return edges of total weight one from each given row to the entities of least cost."""
+        """Return edges of total weight one from each given row to the entities with the smallest
+        cost.
+        """
         weights = np.zeros(self.costs.shape)
         weights[some] = shares_of_places(self.costs[some], 1)
         return self._graph(weights)
@@ -320,7 +328,7 @@ class NewEdges:
 def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vector:
     """Return the solution u of the one-node problem for every row of thresholds t.
 
-    It has sum_j (u - t_j)_+ / (4 alpha) + (u - mean) / (2 alpha) = 1.
+    It satisfies sum_j (u - t_j)_+ / (4 alpha) + (u - mean) / (2 alpha) = 1.
 
     Examples
     --------
@@ -342,21 +350,23 @@ def one_node(thresholds: NDArray[np.float64], alpha: float, mean: float) -> Vect
 def near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[Indices, Floats]:
     """Return the `length` rows of X nearest to each row of `new_X`, and their squared distances.
 
-    They are in any order. `fitted` is the space of X. A few more rows are searched, because the
-    search may be in single precision.
+    The rows are in no particular order. `fitted` is the space of X. A few additional rows are
+    searched, because the search may be in single precision.
     """
     nodes = fitted.nearest_to(new_X, min(length + SPARE_NODES, X.shape[0]))
     return shortest(nodes, distances_to(X, new_X, nodes), length)
 
 
 class NearestLists:
-    """The nearest fitted rows of a batch of new ones, which layers of the same space share."""
+    """Nearest fitted rows of a batch of new rows, shared by layers of the same space."""
 
     def __init__(self) -> None:
         self._lists: dict[tuple[int, bytes], tuple[Indices, Floats]] = {}
 
     def near(self, rows: Indices, compared: Comparison, length: int) -> tuple[Indices, Floats]:
-        """Return what `near` does for some rows of the batch, from a known list if it is enough."""
+        """Return the result of `near` for some rows of the batch, from a known list if it is long
+        enough.
+        """
         key = (id(compared.X), rows.tobytes())
         if key not in self._lists or self._lists[key][0].shape[1] < length:
             self._lists[key] = near(compared.fitted, compared.X, compared.new_X, length)

@@ -1,4 +1,4 @@
-"""Check and scale new rows of the views that a model was fitted on."""
+"""Check and scale new rows of the fitted views."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def new_views(
     everyone: bool = True,
     again: bool = False,
 ) -> Views:
-    """Check new rows against the views that a model was fitted on.
+    """Check new rows against the fitted views.
 
     Views that are not given are missing for all rows. Unless `everyone` is False, every row must be
-    in some view. With `again`, the rows are those of the fit, and explain its clusters.
+    in some view. With `again`, the rows are those of the fit, passed again to explain its clusters.
     """
     given: dict[str, Any] = {}
     data = named_like(fitted, data, blocks)
@@ -38,7 +38,7 @@ def new_views(
         data, observed = of_given_views(compared_with(fitted, given), observed, len(fitted))
         data = dict(zip(data, aligned_columns(fitted, data), strict=True))
         if not all(hasattr(X, "reindex") for X in data.values()):
-            align = None  # rows without labels are taken to be in the same order
+            align = None  # rows without labels are assumed to be in the same order
     if isinstance(data, Views):
         blocks = align = observed = None
         check_names(fitted, data)
@@ -63,7 +63,9 @@ def new_views(
 
 
 def named_like(fitted: Views, data: Any, blocks: Any) -> Any:
-    """New views by the names of the fitted ones, if they are given as a list or as one view."""
+    """Return new views by the names of the fitted ones, if they are given as a list or as
+    one view.
+    """
     data = [data] if is_given_view(data) else data
     if not is_collection_of_views(data):
         if isinstance(data, Views) or (blocks is not None and not by_name(fitted, data)):
@@ -73,21 +75,21 @@ def named_like(fitted: Views, data: Any, blocks: Any) -> Any:
         return data
     if len(data) != len(fitted):
         raise ValueError(
-            f"{len(data)} views are given, but the model was fitted on {len(fitted)}: "
-            "put None for a view that is missing"
+            f"{len(data)} views were given, but the model was fitted on {len(fitted)}; "
+            "pass None for a missing view"
         )
     return dict(zip(fitted.names, data, strict=True))
 
 
 def by_name(fitted: Views, table: Any) -> bool:
-    """Whether the columns of one input are known by their names in all views."""
+    """Return whether the columns of one input can be assigned to all views by their names."""
     names = getattr(as_table(table), "columns", ())
     named = all(view.given_columns is not None for view in fitted)
     return named and len(names) > 0 and all(isinstance(name, str) for name in names)
 
 
 def split_by_name(fitted: Views, table: Any) -> dict[str, Any]:
-    """New views of the columns of one table that the fitted ones have."""
+    """Split the columns of one table into the fitted views."""
     table = as_table(table)
     own = [{*(view.given_columns or ()), *view.unused_columns} for view in fitted]
     columns = [np.flatnonzero([name in names for name in table.columns]) for names in own]
@@ -95,7 +97,9 @@ def split_by_name(fitted: Views, table: Any) -> dict[str, Any]:
 
 
 def aligned_columns(fitted: Views, data: Mapping[str, Any]) -> list[Any]:
-    """New views in the order of a dict; tables of known views have the columns of the fit."""
+    """Return new views in the order of a dict, with the columns of the fit in tables of known
+    views.
+    """
     known = [name for name, X in data.items() if name in fitted.names and not is_given_view(X)]
     new = [NewRows.of_table(fitted[name], data[name]) for name in known]
     found = dict(zip(known, with_fitted_columns(new), strict=True))
@@ -103,7 +107,7 @@ def aligned_columns(fitted: Views, data: Mapping[str, Any]) -> list[Any]:
 
 
 def compared_with(fitted: Views, given: dict[str, Any]) -> dict[str, Any]:
-    """New views, of which those that are about pairs are compared with the fitted ones."""
+    """Return new views, with views of pairs compared with the fitted ones."""
     return {
         name: fitted[name].against(X) if is_given_view(X) and name in fitted.names else X
         for name, X in given.items()
@@ -111,11 +115,11 @@ def compared_with(fitted: Views, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_names(fitted: Views, new: Views) -> None:
-    """Raise a ValueError if the model was not fitted on a view of this name."""
+    """Raise a ValueError if a view does not belong to the model."""
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(
-            f"the model has no views {unknown}: it was fitted on {list(fitted.names)}; "
+            f"the model has no views {unknown}; it was fitted on {list(fitted.names)}; "
             "rename the views or leave them out"
         )
 
@@ -133,20 +137,20 @@ def of_given_views(
 
 
 def check_placeable(fitted: Views, new: Views) -> Views:
-    """Raise a ValueError if a new row has no edge in any network, and no other view."""
+    """Raise a ValueError if a new row has no edge in any network and no other view."""
     nowhere = new.in_none
     if fitted.graphs and nowhere.size:
         raise ValueError(
             f"{named_rows(nowhere, new.index)} in no view, without an edge to a fitted "
-            "entity in any network and without a row in another view: drop such rows"
+            "entity in any network and without a row in another view; drop such rows"
         )
     return new
 
 
 def without_empty(fitted: Views, new: Sequence[FeatureView]) -> list[FeatureView]:
-    """Treat rows of zeros as missing in views where the fit did so.
+    """Treat rows of zeros as missing in views in which the fit did so.
 
-    Rows that have no other view, or lack only some cells, are kept.
+    Rows without any other view, and rows that lack only some cells, are kept.
     """
     elsewhere = np.any([view.mask & view.filled for view in new], axis=0)
     return [
@@ -166,9 +170,9 @@ def scaled_like(fitted: Views, new: Views) -> Views:
         beyond = ~(np.abs(entries.data) <= LARGEST_VALUE)
         if beyond.any():
             raise ValueError(
-                f"row {entries.coords[0][beyond].min()} of view {view.name!r} has values up "
-                f"to {np.abs(entries.data).max():.0e} in units of the fitted ones, too large to "
-                "square in double precision: leave the row out, or set all its values to NaN if "
-                "it is missing"
+                f"row {entries.coords[0][beyond].min()} of view {view.name!r} has values "
+                f"up to {np.abs(entries.data).max():.0e} times those of the fit, too "
+                "large to square in double precision; leave the row out, or set all its "
+                "values to NaN if it is missing"
             )
     return Views(tuple(scaled), new.index)

@@ -1,9 +1,10 @@
-"""Outlier scores: how far entities and new rows are from their neighbors, beside these.
+"""Outlier scores: distances of entities and new rows to their neighbors, relative to those of the
+neighbors.
 
-In every view, a node has a *spread* r, a squared distance at which it has neighbors, and r' is the
-mean spread of its neighbors, by edge weight. Its score is the mean of (1 - r' / r)_+ over the views
-that it is in, by the weights of the views. A new row is one more node of the layers
-(`rmgl.placing.placement`), so its score is on the scale of those of the fit.
+In every view, a node has a *spread* r, a squared distance at which it has neighbors. The mean
+spread of its neighbors, weighted by edge weight, is r'. Its score is the mean of (1 - r' / r)_+
+over its views, weighted by view weight. A new row becomes a node of the layers
+(`rmgl.placing.placement`), so its score is on the same scale as those of the fit.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ from rmgl.views.view import Indices
 from rmgl.views.views import Views
 
 InLayer: TypeAlias = tuple[int, Indices, sparse.csr_array, Vector | None]
-"""The place of a layer, some new rows, the edges of all new rows there, and their spreads."""
+"""Position of a layer, some new rows, the edges of all new rows in it, and their spreads."""
 
 
 @dataclass(frozen=True)
 class Spreads:
-    """The spreads of the nodes in the layer of one view."""
+    """Spreads of the nodes in the layer of one view."""
 
     place: int
-    """The place of the layer among all layers."""
+    """Position of the layer among all layers."""
     layer: Layer
     of_nodes: Vector
-    """The spread of each node of the layer."""
+    """Spread of each node of the layer."""
     weight: float
-    """How much the view counts."""
+    """Weight of the view."""
 
     @cached_property
     def of_entities(self) -> Vector:
-        """The spread of every entity, zero where it is not in the view."""
+        """Spread of every entity. Zero if it is not in the view."""
         nodes = slice(None) if self.layer.nodes is None else self.layer.nodes
         everywhere = np.zeros(self.layer.n_nodes)
         everywhere[nodes] = self.of_nodes
@@ -48,10 +49,10 @@ class Spreads:
 
 
 def spreads_of(views: Views, layers: Sequence[Layer], weights: Vector) -> list[Spreads]:
-    """Return the spreads in all views but graphs, which have no distances.
+    """Return the spreads in all views except graphs, which have no distances.
 
-    They are the squared scales of the nodes or, without scales, mean squared distances along the
-    edges.
+    A spread is the squared scale of the node or, without scales, the mean squared distance along
+    its edges.
     """
     found = []
     for place, layer in enumerate(layers):
@@ -67,7 +68,7 @@ def spreads_of(views: Views, layers: Sequence[Layer], weights: Vector) -> list[S
 
 
 def score_outliers(views: Views, layers: Sequence[Layer], weights: Vector) -> Vector:
-    """Score the entities of a fit; zero where all views are graphs."""
+    """Score the entities of a fit. All scores are zero if all views are graphs."""
     spreads = spreads_of(views, layers, weights)
     if not spreads:
         return np.zeros(views.n_rows)
@@ -81,14 +82,16 @@ def score_outliers(views: Views, layers: Sequence[Layer], weights: Vector) -> Ve
 
 @dataclass(frozen=True)
 class Scoring:
-    """What new rows are scored by."""
+    """Spreads and scores of the fit, used to score new rows."""
 
     spreads: Sequence[Spreads]
     of_fitted: Vector
-    """The scores of the fitted entities."""
+    """Scores of the fitted entities."""
 
     def of_new(self, n_rows: int, edges: Iterable[InLayer]) -> Vector:
-        """Return the scores of new rows, from their edges in every layer; zero without edges."""
+        """Return the scores of new rows, computed from their edges in every layer. Zero without
+        edges.
+        """
         by_place = {known.place: known for known in self.spreads}
         total, weight = np.zeros(n_rows), np.zeros(n_rows)
         for place, rows, graph, spread in edges:
@@ -106,12 +109,12 @@ def outlier_scores(
     present: Sequence[Indices | None],
     weights: Sequence[float] | Vector,
 ) -> Vector:
-    """The mean over the views that have the entity, by their weights, of (1 - r'_i / r_i)_+.
+    """Return the mean of (1 - r'_i / r_i)_+ over the views of each entity, weighted by view weight.
 
     r_i is the `spread` of node i, a squared distance at which it has neighbors, and r'_i the mean
-    spread of its neighbors in the layer, by edge weight: 0 where a node is no farther from its
-    neighbors than they are from theirs, near 1 far out, and 1 for a node without edges. `present`
-    holds the nodes each view has, None for all.
+    spread of its neighbors in the layer, weighted by edge weight. The score is 0 if a node is at
+    most as far from its neighbors as they are from theirs, near 1 far from all nodes, and 1 without
+    edges. `present` contains the nodes of each view, or None for all.
 
     Examples
     --------
@@ -135,7 +138,7 @@ def outlier_scores(
 
 
 def mean_lengths(space: Space, adjacency: sparse.csr_array) -> Vector:
-    """The mean squared distance of every node to its neighbors in a layer, by edge weight."""
+    """Return the weighted mean squared distance of every node to its neighbors in a layer."""
     adjacency = adjacency.copy()
     edges = PairList(adjacency)
     lengths = space.measure(edges) * adjacency.data
@@ -147,7 +150,7 @@ def mean_lengths(space: Space, adjacency: sparse.csr_array) -> Vector:
 
 
 def _scores(edges: sparse.csr_array, spread: Vector, theirs: Vector) -> Vector:
-    """Return (1 - r' / r)_+ of some nodes, by their edges to others with the spreads `theirs`."""
+    """Return (1 - r' / r)_+ of some nodes, from their edges to others with the spreads `theirs`."""
     degrees = edges.sum(axis=1)
     connected = degrees > 0
     around = (edges @ theirs) / np.where(connected, degrees, 1.0)

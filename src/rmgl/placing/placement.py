@@ -1,23 +1,23 @@
-"""Labels and embedding of new rows, from the fitted layers; nothing is learned again.
+"""Label and embed new rows using the fitted layers. Nothing is refitted.
 
-A new node of a layer, all others fixed, satisfies the KKT conditions of the layer problem:
+A new node of a layer, with all others fixed, satisfies the KKT conditions of the layer problem:
 
     w_j = (u + u_j - z_j)_+ / (4 alpha),      sum_j w_j + (u - mean(u_j)) / (2 alpha) = 1
 
 The left side increases with u, so there is exactly one solution. With t_j = z_j - u_j in ascending
-order and k of them below u it is
+order, and k of them below u, it is
 
     u = (4 alpha + 2 mean(u_j) + t_1 + ... + t_k) / (k + 2)
 
-Costs z_j are those of the fit: squared distances, locally scaled if those of the layer are, plus
-beta |q - q_j|^2 + |g - g_j|^2. The embedding q of the new node follows from its weights by the
+The costs z_j are those of the fit: squared distances, locally scaled if those of the layer are,
+plus beta |q - q_j|^2 + |g - g_j|^2. The embedding q of the new node follows from its weights by the
 eigenvector equation,
 
     q = sum_m beta_m sum_j w_mj q_j / (sum_m beta_m d_m - lambda)
 
 and its row g of the guide is a weighted mean of fitted rows. Weights and embedding are computed in
-turn, at first without the terms of q and g. A new row that equals a fitted row in all views that it
-has gets the embedding of that row.
+turn, first without the terms of q and g. A new row that equals a fitted row in all its views gets
+the embedding of that row.
 """
 
 from __future__ import annotations
@@ -53,27 +53,31 @@ from rmgl.views.view import Indices
 from rmgl.views.views import Views
 
 ALL_ROWS = 5000
-"""Number of fitted rows up to which new rows are compared with all, and not the nearest ones."""
+"""Maximum number of fitted rows for which new rows are compared with all of them. With more, new
+rows are compared with their nearest neighbors.
+"""
 N_ROUNDS = 2
 """Number of times that weights and embedding are computed in turn."""
 BATCH_ENTRIES = 1 << 21
-"""Largest number of distances that a thread has in memory at a time."""
+"""Maximum number of distances in memory per thread."""
 
 
 SAME_EDGES = 1e-12
-"""Share of the squared length of a row up to which rounding separates copies of it."""
+"""Share of the squared length of a row below which a distance is a rounding error between
+copies.
+"""
 
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """The network of a fitted layer with its weights as they were given."""
+    """Network of a fitted layer with its weights as given."""
 
     weights: sparse.csr_array
     nodes: Indices | None
 
     @cached_property
     def factor(self) -> float:
-        """The factor of the weights that makes the degrees sum to the number of nodes."""
+        """Factor of the weights that makes the degrees sum to the number of nodes."""
         n_nodes = self.weights.shape[0] if self.nodes is None else self.nodes.size
         return n_nodes / float(self.weights.sum())
 
@@ -82,20 +86,20 @@ class FittedNetwork:
         return self.factor * np.asarray(self.weights.sum(axis=1)).ravel()
 
     def constant(self, alpha: float) -> float:
-        """Return the constant that makes the least cost of an edge zero in a learned layer."""
+        """Return the constant that makes the smallest edge cost of a learned layer zero."""
         scaled = sparse.csr_array(self.factor * self.weights)
         return -float(costs_of(alpha, self.degrees, scaled).min())
 
 
 @dataclass(frozen=True)
 class NetworkEdges:
-    """The given edges from new nodes to the fitted ones in one layer."""
+    """Given edges from new nodes to the fitted ones in one layer."""
 
     batch: Batch
     rows: Indices
     """Indices of the rows in the batch."""
     given: sparse.csr_array
-    """The weights of their edges, in the units of the fitted network."""
+    """Weights of their edges, in the units of the fitted network."""
     fitted: FittedNetwork
 
     @property
@@ -107,7 +111,8 @@ class NetworkEdges:
     ) -> Weights:
         """Return the given weights or, in a learned layer, the solution of the one-node problem.
 
-        The problem is on the given edges, with the terms of the current places q and g, if given.
+        The problem is restricted to the given edges, with the terms of the current positions q and
+        g, if given.
         """
         scaled = sparse.csr_array(self.given * self.fitted.factor)
         if not self.layer.given:
@@ -134,7 +139,7 @@ class NetworkEdges:
         return sparse.csr_array((learned, scaled.indices, scaled.indptr), shape=scaled.shape)
 
     def with_consensus(self, costs_of: CostsOf) -> NetworkEdges:
-        """Return itself: the layer of a network is learned without costs of the consensus."""
+        """Return the edges unchanged: the layer of a network is learned without consensus costs."""
         return self
 
     def nearest(self, some: Indices) -> sparse.csr_array:
@@ -162,7 +167,7 @@ class NetworkEdges:
         return self._among_rows(sparse.csr_array((ones, (rows, entities)), shape=self.given.shape))
 
     def _among_rows(self, graph: sparse.csr_array) -> sparse.csr_array:
-        """Return a graph of these rows as one of all rows of the batch."""
+        """Extend a graph of these rows to all rows of the batch."""
         entries = sparse.coo_array(graph)
         kept = entries.data != 0
         rows, columns = self.rows[entries.coords[0][kept]], entries.coords[1][kept]
@@ -175,52 +180,53 @@ EdgeSet = NewEdges | NetworkEdges
 
 @dataclass(frozen=True)
 class Placed:
-    """Votes for clusters and embedding of new rows."""
+    """Votes for clusters, and embedding, of new rows."""
 
     votes: Floats
-    """Share of the weighted edges of each new row to each cluster in each layer: (n, layers, K).
+    """Share of each new row's weighted edges that goes to each cluster in each layer, (n, layers,
+    K).
 
     The shares of each row sum to one.
     """
     embedding: Floats
     scores: Vector
-    """The outlier score of each new row; zero unless they were asked for."""
+    """Outlier score of each new row. Zero unless requested."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The parts of a fitted model from which new rows are labeled."""
+    """Parts of a fitted model that are needed to label new rows."""
 
     views: Views
-    """The scaled views of the fit."""
+    """Scaled views of the fit."""
     layers: Sequence[Layer]
-    """The fitted layers, with all entities as nodes."""
+    """Fitted layers, with all entities as nodes."""
     beta: Vector
-    """The weight of each layer in the embedding."""
+    """Weight of each layer in the embedding."""
     embedding: Floats
     eigenvalues: Vector
     guide: Floats | None
     labels: Indices
     n_clusters: int
     scoring: Scoring | None = None
-    """What outlier scores are computed by (None: nobody asks for them)."""
+    """Data for outlier scores. None if they are not requested."""
     balance: Balance | None = None
-    """The masses of the entities (None: all are one)."""
+    """Masses of the entities. None if all are one."""
 
     @cached_property
     def distances(self) -> FittedDistances:
-        """The distances of new rows to the fitted ones."""
+        """Distances of new rows to the fitted ones."""
         return FittedDistances(self.views, self.layers)
 
     @cached_property
     def clusters(self) -> sparse.csr_array:
-        """Cluster indicators, one row per entity: a one in the column of its cluster."""
+        """Cluster indicators, one row per entity, with a one in the column of its cluster."""
         n = self.labels.size
         shape = (n, self.n_clusters)
         return sparse.csr_array((np.ones(n), (np.arange(n), self.labels)), shape=shape)
 
     def place(self, new: Views, team: Team) -> Placed:
-        """Compute the votes and the embedding of new rows that are scaled like the fitted ones.
+        """Compute the votes and the embedding of new rows, scaled like the fitted ones.
 
         The threads of the team share the batches.
         """
@@ -244,7 +250,9 @@ class Placement:
         )
 
     def _place_batch(self, new: Views, rows: Indices, all_nodes: bool = False) -> Placed:
-        """Place new rows, those with edges beyond the listed nodes again with `all_nodes`."""
+        """Place new rows. Those with edges beyond the listed nodes are placed again with
+        `all_nodes`.
+        """
         lists = NearestLists()
         costs_of = partial(self.distances.consensus_costs, new, rows)
         edge_sets = [
@@ -280,7 +288,7 @@ class Placement:
         return placed
 
     def _scores(self, found: Sequence[tuple[EdgeSet, Weights]], n_rows: int) -> Vector:
-        """Return the outlier scores of the rows of a batch, if they are asked for."""
+        """Return the outlier scores of the rows of a batch, if requested."""
         if self.scoring is None:
             return np.zeros(n_rows)
         in_layers = (
@@ -299,7 +307,7 @@ class Placement:
         return np.asarray((total @ self.embedding) / divisors)
 
     def _guide_rows(self, total: sparse.csr_array) -> Floats | None:
-        """Return weighted means of the rows of the guide, scaled to their length."""
+        """Return weighted means of the rows of the guide, scaled to the length of these rows."""
         if self.guide is None:
             return None
         length = float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
@@ -307,7 +315,7 @@ class Placement:
 
     @staticmethod
     def _copies(edge_sets: Sequence[EdgeSet], n_rows: int) -> tuple[Indices, Indices]:
-        """Return the rows that equal a fitted row, in all layers they are in, and that row."""
+        """Return the rows that equal a fitted row in all their layers, and that fitted row."""
         rows = np.concatenate([edges.rows for edges in edge_sets])
         n_layers = np.bincount(rows, minlength=n_rows)
         copies = [edges.copies() for edges in edge_sets]
@@ -329,7 +337,7 @@ class Placement:
         return graphs
 
     def _width(self, layer: Layer) -> int:
-        """Return the number of fitted rows that a new row is first compared with."""
+        """Return the number of fitted rows with which a new row is first compared."""
         n, distances = layer.own_potentials.size, self.distances
         if (
             n <= ALL_ROWS
@@ -343,7 +351,7 @@ class Placement:
     def _possible_edges(
         self, place: int, new: Views, rows: Indices, all_nodes: bool, lists: NearestLists
     ) -> Iterator[EdgeSet]:
-        """Yield the possible edges from new rows to one layer, for each set of views they have."""
+        """Yield the candidate edges from new rows to one layer, for each set of views they have."""
         layer, beta = self.layers[place], float(self.beta[place])
         batch = Batch(place, layer, beta, rows.size, self.embedding.shape[0], all_nodes)
         if layer.role == "view" and self.views[layer.views[0]].graph is not None:

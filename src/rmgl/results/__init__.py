@@ -1,1 +1,1 @@
-"""A fitted model, told in words and numbers."""
+"""Reports, tables and tests that describe a fitted model."""

@@ -1,9 +1,9 @@
-"""What else differs between the clusters: columns that had no part in the fit.
+"""Compare columns that were not used in the fit between the clusters.
 
 Unlike the features of the fit (`rmgl.results.explain`), these columns were not used to find the
-clusters, so that tests have their meaning. `rmgl.results.group_tests` states the tests, and
-`rmgl.results.survival` that of survival. The p-values of all columns are corrected together by the
-method of Benjamini and Hochberg: among columns whose q-value is at most 0.05, one in twenty is
+clusters, so tests on them are valid. `rmgl.results.group_tests` contains the tests, and
+`rmgl.results.survival` the test for survival. The p-values of all columns are corrected together by
+the Benjamini-Hochberg method: among columns with a q-value of at most 0.05, one in twenty is
 expected to be a false discovery.
 """
 
@@ -36,7 +36,7 @@ Vector = NDArray[np.float64]
 Labels = NDArray[np.intp]
 UNKNOWN = float("nan")
 SHOWN_LEVELS = 3
-"""Values of a category whose shares are listed for each cluster."""
+"""Maximum number of values of a category with shares listed for each cluster."""
 NO_VALUE = "no value"
 
 
@@ -96,13 +96,15 @@ def compare_outcomes(
 
 @dataclass(frozen=True)
 class Compared:
-    """A column that is compared: which entities have a value, and the test of some of them."""
+    """A column to compare: the entities that have a value, and the test."""
 
     name: str
     kind: str
     known: NDArray[np.bool_]
     test: Callable[[NDArray[np.bool_], Labels], Comparison]
-    """test(entities, labels) compares the values of some entities between their clusters."""
+    """Function test(entities, labels) that compares the values of some entities between their
+    clusters.
+    """
     values: tuple[str, ...]
     note: str
 
@@ -113,7 +115,7 @@ class Compared:
         try:
             found = self.test(self.known, labels[self.known])
             empty = np.flatnonzero(n == 0).tolist()
-            notes += [f"no value in {named(empty)}, which the test leaves out"] if empty else []
+            notes += [f"no value in {named(empty)}, so the test leaves it out"] if empty else []
             notes += [found.note] if found.note else []
         except NothingToCompare as reason:
             found = Comparison("", UNKNOWN, 0, UNKNOWN, "", UNKNOWN)
@@ -135,7 +137,7 @@ class Compared:
         )
 
     def pairs(self, labels: Labels) -> Iterator[PairComparison]:
-        """Compare the clusters that have values two at a time; there is no row without a test."""
+        """Compare the clusters with values in pairs. Pairs that cannot be tested are left out."""
         for first, second in combinations(np.unique(labels[self.known]).tolist(), 2):
             some = self.known & ((labels == first) | (labels == second))
             try:
@@ -157,7 +159,7 @@ class Compared:
 
 
 def _test_of(column: Outcome, seed: int) -> Callable[[NDArray[np.bool_], Labels], Comparison]:
-    """The test of a column, by its kind."""
+    """Return the test of a column for its kind."""
     if column.kind == LEFT_OUT:
         return _no_test
     compare = compare_categories if column.kind in CATEGORIES else compare_numbers
@@ -186,7 +188,7 @@ def _compared_survival(given: SurvivalOutcome, found: Survival, n_clusters: int)
 
 
 def _with_q_values(rows: Sequence[Any]) -> list[Any]:
-    """Rows with the q-values of those that have a p-value."""
+    """Return the rows with q-values for those that have a p-value."""
     from scipy.stats import false_discovery_control
 
     tested = [at for at, row in enumerate(rows) if row.p_value == row.p_value]
@@ -199,7 +201,7 @@ def _with_q_values(rows: Sequence[Any]) -> list[Any]:
 
 
 def _strength(row: Association) -> tuple[bool, float, float]:
-    """The order of rows: by p-value, then by effect size; those without a test come last."""
+    """Return the sort key of a row: p-value, then effect size. Rows without a test come last."""
     tested = row.p_value == row.p_value
     size = row.effect_size if row.effect else 0.0
     return not tested, row.p_value if tested else 0.0, -size
@@ -209,7 +211,7 @@ def _strength(row: Association) -> tuple[bool, float, float]:
 
 
 def values_in_words(column: Outcome, labels: Labels, n_clusters: int) -> tuple[str, ...]:
-    """What the values of each cluster are."""
+    """Describe the values of each cluster in words."""
     describe = _shares if column.kind in CATEGORIES else _quartiles
     said = []
     for cluster in range(n_clusters):
@@ -220,7 +222,7 @@ def values_in_words(column: Outcome, labels: Labels, n_clusters: int) -> tuple[s
 
 
 def _shares(column: Outcome, own: Vector) -> str:
-    """The shares of the most frequent values."""
+    """Describe the shares of the most frequent values."""
     counts = np.bincount(own.astype(np.intp), minlength=len(column.levels))
     if column.kind == "truth value":
         return f"{counts[1] / own.size:.0%} {column.levels[1]}"
@@ -231,15 +233,17 @@ def _shares(column: Outcome, own: Vector) -> str:
 
 
 def _quartiles(column: Outcome, own: Vector) -> str:
-    """The median and the quartiles."""
-    method: Any = "inverted_cdf" if column.levels else "linear"  # of levels, one that occurs
+    """Describe the median and the quartiles."""
+    method: Any = (
+        "inverted_cdf" if column.levels else "linear"
+    )  # for ordered categories, a level that occurs
     low, median, high = np.quantile(own, [0.25, 0.5, 0.75], method=method)
     written = _writer(column)
     return f"{written(median)} ({written(low)} to {written(high)})"
 
 
 def _writer(column: Outcome) -> Callable[[float], str]:
-    """How a value of a column is written."""
+    """Return a function that formats a value of the column."""
     if column.levels:
         return lambda value: listed([column.levels[int(value)]])
     if column.kind == "date":

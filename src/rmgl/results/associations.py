@@ -1,4 +1,4 @@
-"""The table of columns that had no part in the fit, compared between the clusters."""
+"""Table of columns that were not used in the fit, compared between the clusters."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ from rmgl.results.survival import Survival
 from rmgl.views.encoding import listed
 
 SHOWN_CLUSTERS = 5
-"""Number of clusters up to which a printed table has a column for each."""
+"""Maximum number of clusters for which a printed table has one column each."""
 
 
 @dataclass(frozen=True)
 class Association:
-    """One column, compared between the clusters."""
+    """Comparison of one column between the clusters."""
 
     column: str
     kind: str
-    """What the column was taken for: number, date, duration, ordered category, truth value,
-    category, survival, or left out."""
+    """Kind of the column: number, date, duration, ordered category, truth value, category,
+    survival, or left out.
+    """
     test: str
-    """The name of the test; empty if there is none, as `note` says."""
+    """Name of the test. Empty if there is no test; `note` then gives the reason."""
     statistic: float
     df: int
     p_value: float
-    """NaN if there is no test, and the same for the other numbers."""
+    """Test statistic. Like the other numbers, it is NaN if there is no test."""
     q_value: float
-    """The p-value, corrected for the number of columns (Benjamini and Hochberg)."""
+    """p-value corrected for the number of columns (Benjamini and Hochberg)."""
     effect: str
-    """The name of the effect size."""
+    """Name of the effect size."""
     effect_size: float
     n: tuple[int, ...]
     """Number of values in each cluster."""
     n_missing: int
     """Number of entities without a value."""
     values: tuple[str, ...]
-    """The values of each cluster in words: median and quartiles, or the shares of categories."""
+    """Description of the values in each cluster: median and quartiles, or the shares of categories.
+    """
     note: str
-    """What to know about the test, or why there is none."""
+    """Remarks on the test, or the reason why there is none."""
 
 
 @dataclass(frozen=True)
 class PairComparison:
-    """One column, compared between two clusters."""
+    """Comparison of one column between two clusters."""
 
     column: str
     first: int
@@ -53,7 +55,7 @@ class PairComparison:
     statistic: float
     p_value: float
     q_value: float
-    """The p-value, corrected for all pairs of all columns."""
+    """p-value corrected for all pairs of all columns."""
     effect: str
     effect_size: float
     note: str
@@ -61,7 +63,7 @@ class PairComparison:
 
 @dataclass(frozen=True, repr=False)
 class Associations:
-    """A table of columns that had no part in the fit, with the strongest evidence first.
+    """A table of columns that were not used in the fit, strongest evidence first.
 
     Examples
     --------
@@ -78,14 +80,14 @@ class Associations:
 
     rows: tuple[Association, ...]
     survival: Survival | None
-    """The survival curves of the clusters, if times and events were given."""
+    """Survival curves of the clusters, if times and events were given."""
     pairs: tuple[PairComparison, ...]
-    """Comparisons of two clusters each; empty unless they were asked for."""
+    """Comparisons of pairs of clusters. Empty unless requested."""
     n_entities: int
     n_absent: int
-    """Number of entities of the fit that the table does not have."""
+    """Number of entities of the fit that are absent from the table."""
     n_unknown: int
-    """Number of rows of the table that are not in the fit, and were not used."""
+    """Number of rows of the table that are not in the fit and were ignored."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -105,8 +107,8 @@ class Associations:
         return len(self.rows[0].n) if self.rows else 0
 
     def as_dict(self) -> dict[str, list[Any]]:
-        """Return the columns of the table by name; each cluster has one for its number of values
-        and one for the values in words.
+        """Return the columns of the table by name. Each cluster has one column for its number of
+        values and one for their description.
         """
         simple = ("column", "kind", "test", "statistic", "df", "p_value", "q_value", "effect")
         names = (*simple, "effect_size", "n_missing")
@@ -132,17 +134,17 @@ class Associations:
         return pd.DataFrame(rows, columns=names)
 
     def sentences(self) -> list[str]:
-        """Say which entities and rows did not meet, and what was not checked."""
+        """Report entities and rows that could not be matched, and checks that were not possible."""
         said = []
         if self.n_absent:
             said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
         if self.n_unknown:
             rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
-            said.append(f"{self.n_unknown:,} {rows} not in the fit, and not used")
+            said.append(f"{self.n_unknown:,} {rows} not in the fit, and ignored")
         return said
 
     def _shown(self, most_clusters: int | None = None) -> list[list[str]]:
-        """The table in words, its titles first; with more clusters, without their values."""
+        """Return the table as text, header first. With many clusters, their values are left out."""
         few = most_clusters is None or self.n_clusters <= most_clusters
         clusters = range(self.n_clusters if few else 0)
         titles = ["column", "test", "effect size", "p", "q", "missing"]
@@ -155,7 +157,7 @@ class Associations:
         return lines
 
     def __str__(self) -> str:
-        """The table, the notes on its rows, and the survival of each cluster."""
+        """Return the table, the notes on its rows, and the survival of each cluster as text."""
         lines = self._shown(SHOWN_CLUSTERS)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = [
@@ -172,7 +174,7 @@ class Associations:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the table, with the notes as its last column."""
+        """Return the table as HTML for notebooks, with the notes in the last column."""
         import pandas as pd
 
         titles, *rows = self._shown()
@@ -184,7 +186,7 @@ class Associations:
 
 
 def probability(value: float) -> str:
-    """A p-value with two digits; empty where there is none.
+    """Format a p-value with two digits. Empty if there is none.
 
     Examples
     --------

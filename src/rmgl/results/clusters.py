@@ -1,6 +1,4 @@
-"""Every cluster by itself: its size, how well it holds together, whether it is found again, and its
-most typical members.
-"""
+"""Properties of each cluster: size, cohesion, stability, and typical members."""
 
 from __future__ import annotations
 
@@ -29,32 +27,30 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """What is known about one cluster."""
+    """Description of one cluster."""
 
     size: int
     cohesion: float
-    """The share of the edge weight of its members in the common graph that stays inside (NaN: they
-    have no edges).
+    """Share of its members' edge weight in the common graph that stays inside the cluster. NaN if
+    they have no edges.
     """
     stability: float | None
-    """The overlap with the most similar cluster of quick refits on four fifths of the entities, 1
-    for the same; None: not measured.
+    """Overlap with the most similar cluster of quick refits on four fifths of the entities (1:
+    identical). None if not measured.
     """
     by_view: list[Share]
-    """The share of the nearest neighbors of its members, in each view alone, that are in the
-    cluster.
-    """
+    """Share of its members' nearest neighbors that are in the cluster, for each view alone."""
     typical: NDArray[np.intp]
-    """Of the more confident half of the members, those nearest to the center of the cluster in the
-    embedding, the nearest first.
+    """Typical members: those of the more confident half that are nearest to the center of the
+    cluster in the embedding, nearest first.
     """
     doubtful: NDArray[np.intp]
-    """The members of the lowest confidence, the lowest first."""
+    """Members with the lowest confidence, lowest first."""
 
     @property
     def separated_by(self) -> list[int]:
-        """The views in which at least 70 % of the neighbors of the members are in the cluster, and
-        more than by chance.
+        """Views in which at least 70 % of the members' neighbors are in the cluster, and more than
+        by chance.
         """
         return [
             view
@@ -71,7 +67,7 @@ def cluster_facts(
     own: Sequence[OwnNeighbors],
     n_members: int = 10,
 ) -> list[ClusterFacts]:
-    """Describe every cluster; `own` are the neighbors of the entities in every view alone."""
+    """Describe every cluster. `own` contains the neighbors of the entities in each view alone."""
     rows = unit_rows(embedding)
     n_clusters = standing.common.by_cluster.size
     of_views = [neighbors.by_cluster(labels, n_clusters)[1:] for neighbors in own]
@@ -96,8 +92,8 @@ def cluster_facts(
 def typical_members(
     members: NDArray[np.intp], rows: Vector, confidence: Vector
 ) -> NDArray[np.intp]:
-    """The more confident half of the members of a cluster, the nearest to the mean of all their
-    rows first.
+    """Return the more confident half of the members of a cluster, nearest to the mean of all
+    members first.
     """
     if not members.size:
         return members
@@ -118,11 +114,11 @@ def stability_of_clusters(
     balanced: bool = False,
     seed: int = 0,
 ) -> Vector | None:
-    """The mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster B of
-    refits on four fifths of the entities.
+    """Return the mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster
+    B of refits on four fifths of the entities.
 
-    Nothing is learned again. `left_out` took no part in the embedding.
-    None if entities are too many, or too few for the clusters.
+    The layers are not learned again. The entities in `left_out` were left out of the embedding.
+    Returns None if there are too many entities, or too few per cluster.
     """
     everyone = np.setdiff1d(np.arange(labels.size), left_out)
     if not can_answer_again(everyone.size, n_clusters):
@@ -154,7 +150,7 @@ def parts_again(
     of_unit_length: bool = True,
     balanced: bool = False,
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Draw four fifths of the entities, and find clusters among them; `n_draws` times."""
+    """Draw four fifths of the entities `n_draws` times, and cluster each draw."""
     for _ in range(n_draws):
         nodes = four_fifths(everyone, random_state)
         (found,) = parts_of(
@@ -170,8 +166,8 @@ def parts_again(
 
 
 def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters: int) -> Vector:
-    """For every cluster, |A and B| / |A or B| with the most similar cluster of another answer; 0
-    for an empty cluster.
+    """Return, for every cluster, |A and B| / |A or B| with the most similar cluster of another
+    clustering. An empty cluster gets 0.
 
     Examples
     --------
@@ -190,37 +186,36 @@ def best_overlaps(labels: NDArray[np.intp], others: NDArray[np.intp], n_clusters
 
 @dataclass(frozen=True)
 class Level:
-    """The clusters at one resolution."""
+    """The clustering at one resolution."""
 
     n_clusters: int
     labels: NDArray[np.intp]
-    """The cluster of every entity; -1 for one that was placed after the fit, except at the chosen
-    level.
+    """Cluster of every entity. Entities placed after the fit have -1, except at the chosen level.
     """
     stability: float
-    """Agreement with the clusters that are found on four fifths of the entities: 1 the same, 0 no
+    """Agreement with the clusters found on four fifths of the entities: 1 if identical, 0 if no
     better than chance.
     """
     nested: float
-    """The share of the entities that are in the same cluster of the next coarser level as most of
-    their own cluster: 1 if nested.
+    """Share of the entities in the same cluster of the next coarser level as most of their own
+    cluster: 1 if the levels are nested.
     """
 
 
 class Hierarchy(list[Level]):
-    """The clusters at several resolutions, from coarse to fine."""
+    """The clusterings at several resolutions, from coarse to fine."""
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row for each level."""
+        """Return a pandas DataFrame with one row per level."""
         import pandas as pd
 
         names = ("n_clusters", "stability", "nested")
         return pd.DataFrame({name: [getattr(level, name) for level in self] for name in names})
 
     def labels_frame(self, index: Any = None) -> Any:
-        """Return a pandas DataFrame with one row for each entity and a column for each level.
+        """Return a pandas DataFrame with one row per entity and one column per level.
 
-        `index` are the labels of the rows, such as `index_` of the model.
+        `index` contains the row labels, such as `index_` of the model.
         """
         import pandas as pd
 
@@ -228,14 +223,14 @@ class Hierarchy(list[Level]):
         return pd.DataFrame(columns, index=index)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the levels."""
+        """Return the levels as HTML for notebooks."""
         return as_html(self.to_frame())
 
 
 def levels_of(
     number: NumberOfClusters, labels: NDArray[np.intp], placed: NDArray[np.intp]
 ) -> Hierarchy:
-    """The chosen clusters, and the stable ones above and below them, from coarse to fine."""
+    """Return the chosen clustering and the stable coarser and finer ones, from coarse to fine."""
     if number.resolutions is None or number.parts is None:
         return Hierarchy()
     learned = np.setdiff1d(np.arange(labels.size), placed)
@@ -250,12 +245,12 @@ def levels_of(
 
 
 def stable_levels(model: FittedModel) -> list[Level]:
-    """The levels of a model whose number of clusters was chosen; otherwise there are none."""
+    """Return the levels of a model. Empty unless its number of clusters was chosen."""
     return [] if model.number is None else levels_of(model.number, model.labels, model.placed)
 
 
 def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:
-    """The share of the entities that are in the coarse cluster of most of their fine cluster.
+    """Return the share of the entities in the coarse cluster of most of their fine cluster.
 
     Examples
     --------
@@ -269,31 +264,33 @@ def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:
 
 
 MOST_ENTITIES = 50_000
-"""Entities beyond which no second answers are computed: each takes as long as the embedding."""
+"""Maximum number of entities for quick refits: each takes as long as the embedding."""
 MEMBERS = 2
-"""Entities for each cluster below which there are none: too few to leave some out."""
+"""Minimum number of entities per cluster for quick refits: with fewer, none can be left out."""
 REFIT_TOL = 1e-3
 
 
 @record
 @dataclass(frozen=True)
 class Refits:
-    """How well second answers agree with the first: 1 the same, 0 no better than chance."""
+    """Agreement of quick refits with the fit: 1 if identical, 0 if no better than chance."""
 
     resampled: float = 1.0
-    """The mean over draws of four fifths of the entities."""
+    """Mean agreement over draws of four fifths of the entities."""
     without: dict[str, float] = field(default_factory=dict)
-    """Without the layer of each view, if there are several. The consensus and the neighbors stay.
+    """Agreement without the layer of each view, if there are several. The consensus and the
+    neighbor layer stay.
     """
     neighbors_only: float | None = None
-    """The answer of the plain neighbor layer alone (None: there is none)."""
+    """Agreement with the answer of the plain neighbor layer alone. None if there is no such layer.
+    """
     separation: float | None = None
-    """How much better the clusters are cut than one cloud, 0 to 1 (None: it is not known)."""
+    """Separation of the clusters beyond that of data without clusters, 0 to 1. None if unknown."""
 
     @property
     def strength(self) -> float | None:
-        """The strength of the evidence, stability * sqrt(separation); None if separation is not
-        known.
+        """Strength of the evidence, stability * sqrt(separation). None if the separation is
+        unknown.
         """
         if self.separation is None:
             return None
@@ -310,11 +307,11 @@ def second_answers(
     n_draws: int = Verdict.resamples,
     balanced: bool = False,
 ) -> Refits | None:
-    """Compare the labels with those of quick refits, without fragments; None if entities are too
-    many, or too few for the clusters.
+    """Compare the labels with those of quick refits, without fragments. Returns None if there are
+    too many entities, or too few per cluster.
 
-    `of_unit_length` says whether k-means sees rows of length one, and `balanced` whether entities
-    have masses, as for the labels.
+    As for the labels, `of_unit_length` is whether k-means uses rows of length one, and `balanced`
+    whether the entities have masses.
     """
     n_clusters = embedding.vectors.shape[1]
     everyone = (
@@ -353,7 +350,7 @@ def second_answers(
 def without_each_view(
     layers: Sequence[Layer], beta: NDArray[np.float64]
 ) -> Iterator[tuple[str, Graph]]:
-    """The sum of all other layers, by the name of each view, if there are several that count."""
+    """Return, for each view, the sum of all other layers, if several views have weight."""
     if sum(layer.role == "view" for layer in layers) < 2:
         return
     for at, view in enumerate(layers):
@@ -364,5 +361,5 @@ def without_each_view(
 
 
 def can_answer_again(n_entities: int, n_clusters: int) -> bool:
-    """Whether entities are enough for the clusters, and not too many for second answers."""
+    """Return whether the numbers of entities and clusters allow quick refits."""
     return n_clusters >= 2 and MEMBERS * n_clusters <= n_entities <= MOST_ENTITIES

@@ -1,5 +1,5 @@
-"""The report with what the views say alone: the parts that are measured on the rows, and not on
-what was learned from them.
+"""Complete a report with the evidence of each view alone, which is measured on the rows and not on
+the learned layers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rmgl.views.views import Views
 
 
 def report_of(fitted: FittedModel) -> Report:
-    """The report of a fit, with what each view says alone about the clusters."""
+    """Return the report of a fit, including the evidence of each view alone."""
     assert fitted.evidence is not None
     views, labels = fitted.views, fitted.evidence.labels
     report = make_report(with_shares(describe_views(fitted), views, labels), fitted)
@@ -27,8 +27,8 @@ def report_of(fitted: FittedModel) -> Report:
 
 
 def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
-    """The report of a model whose rows, `n_rows` of them, were fitted again: that of the first fit,
-    without the verdict, which is about other clusters.
+    """Return the report of a model in which `n_rows` rows were refitted: the report of the first
+    fit without its verdict, which is about other clusters.
     """
     again = Finding(
         "fitted again", "warning", numbers={"n_rows": n_rows, "n_clusters": fitted.n_clusters}
@@ -41,13 +41,15 @@ def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
 def with_shares(
     described: list[ViewReport], kept: Views, labels: NDArray[np.intp]
 ) -> list[ViewReport]:
-    """The parts of the report on the views with what each says alone; `kept` are scaled."""
+    """Return the view sections of the report with the evidence of each view alone. `kept` contains
+    the scaled views.
+    """
     shares = [neighbors.inside(labels) for neighbors in own_neighbors(kept)]
     return [with_share(view, share) for view, share in zip(described, shares, strict=True)]
 
 
 def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
-    """The report with less trust where the clusters are a table of columns."""
+    """Return the report with lower trust if the clusters are a cross table of columns."""
     table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
         columns = [
@@ -59,17 +61,22 @@ def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
 
 
 def with_share(view: ViewReport, share: Share) -> ViewReport:
-    """The part of the report on a view with what it says alone, or why that is not known."""
+    """Return the report section of a view with its evidence alone, or with the reason why there is
+    none.
+    """
     if np.isnan(share.found):
         return replace(
-            view, inside_unknown="no entity has neighbors in it that can be told from others"
+            view,
+            inside_unknown=(
+                "in this view, no entity has neighbors that can be distinguished from other "
+                "entities"
+            ),
         )
     if not share.leaves_room:
         return replace(
             view,
             inside_unknown=(
-                "there is one cluster, or all other entities are neighbors, whatever the "
-                "clusters are"
+                "there is only one cluster, or every entity is a neighbor of every other"
             ),
         )
     return replace(view, inside=share)

@@ -1,20 +1,19 @@
-"""What distinguishes a cluster: its features with the largest standardized difference from all
-other entities.
+"""Features that distinguish each cluster from all other entities, by standardized difference.
 
-For a cluster with n_in members and the n_out other entities that are observed in a view, every
-column of the view has
+Take a cluster with n_in members, and the n_out other entities that are observed in a view. For
+every column of the view,
 
     effect size = (mean inside - mean outside) / s       s^2 = (SS_in + SS_out) / (n_in + n_out - 2)
     AUC         = P(x > y) + P(x = y) / 2                x a random member, y a random other entity
 
 SS is the sum of squared differences from the mean of the group, so s is the pooled standard
-deviation and the effect size is Cohen's d. The AUC depends on the order of the values only: 1 if
-every member has a larger value than every other entity, 0.5 if there is no difference, 0 if every
-member has a smaller one. There are no p-values, because the clusters were found in the same data: a
-test would call almost every feature significant, also in noise.
+deviation and the effect size is Cohen's d. The AUC depends only on the order of the values: it is 1
+if every member has a larger value than every other entity, 0.5 if there is no difference, and 0 if
+every member has a smaller value. There are no p-values, because the clusters were found in the same
+data: a test would call almost every feature significant, even in noise.
 
-Columns are read once, one after the other. The zeros of a sparse column are counted and not stored,
-and all numbers are the same.
+Columns are read once, one after the other. The zeros of a sparse column are counted, not stored,
+and the results are the same.
 """
 
 from __future__ import annotations
@@ -34,18 +33,18 @@ from rmgl.views.views import Views
 
 Vector = NDArray[np.float64]
 BLOCK = 16
-"""Columns of a dense view that are copied at a time, so that each is contiguous."""
+"""Number of columns of a dense view that are copied at a time, to make each contiguous."""
 ROUNDING = 1e-12
 """Differences below this share of the largest value of a column are rounding errors."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A table of features: one row for each cluster, view and feature; for each cluster the largest
-    effects first.
+    """A table of features with one row per cluster, view and feature. Within each cluster, the
+    largest effects come first.
 
-    Every field is a column, an array with one entry per row; `to_frame` makes a DataFrame of them.
-    Notebooks show the largest effects.
+    Every field is a column, an array with one entry per row. `to_frame` converts them to a
+    DataFrame. Notebooks show the largest effects.
 
     Examples
     --------
@@ -61,20 +60,18 @@ class Explanation:
     view: NDArray[np.object_]
     feature: NDArray[np.object_]
     effect_size: Vector
-    """(mean inside - mean outside) / pooled standard deviation; infinite if the values differ and
-    do not vary; NaN if a group is empty.
+    """(mean inside - mean outside) / pooled standard deviation. Infinite if the values differ and
+    do not vary, NaN if a group is empty.
     """
     mean_inside: Vector
     mean_outside: Vector
     auc: Vector
-    """The probability that a member has a larger value than another entity; equal values count
-    half.
-    """
+    """Probability that a member has a larger value than another entity. Equal values count half."""
     n_inside: NDArray[np.intp]
     """Number of members of the cluster that are observed in the view."""
     n_outside: NDArray[np.intp]
     column: NDArray[np.intp]
-    """The position of the feature in its view, from 0."""
+    """Position of the feature in its view, starting at 0."""
 
     def __len__(self) -> int:
         return int(self.cluster.size)
@@ -90,18 +87,18 @@ class Explanation:
         return pd.DataFrame(self.as_dict())
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the five features with the largest effects of each cluster."""
+        """Return HTML for notebooks: the five largest effects for each cluster."""
         return as_html(
             self.top().to_frame().drop(columns="column"),
-            "The five features with the largest effects of each cluster:",
+            "The five features with the largest effects for each cluster:",
         )
 
     def top(self, n: int = 5, by_view: bool = False) -> Explanation:
-        """Return the `n` features with the largest effects of each cluster or, with `by_view`, of
+        """Return the `n` features with the largest effects for each cluster or, with `by_view`, for
         each cluster and view.
         """
         if n < 0:
-            raise ValueError(f"n={n} is not a number of features: give a whole number >= 0")
+            raise ValueError(f"n={n} is not a valid number of features; use a whole number >= 0")
         codes = {name: code for code, name in enumerate(dict.fromkeys(self.view.tolist()))}
         views = np.fromiter(
             map(codes.__getitem__, self.view.tolist()), dtype=np.intp, count=len(self)
@@ -117,11 +114,11 @@ class Explanation:
         return self.rows(np.flatnonzero(self.cluster == cluster))
 
     def rows(self, rows: NDArray[np.intp]) -> Explanation:
-        """Return the rows at some positions."""
+        """Return the rows at the given positions."""
         return Explanation(**{name: values[rows] for name, values in self.as_dict().items()})
 
     def __str__(self) -> str:
-        """The five features with the largest effects of each cluster."""
+        """Return the five features with the largest effects for each cluster as text."""
         lines = [
             (
                 f"{'cluster':>7s} {'view':12s} {'feature':20s} {'effect':>8s} {'inside':>10s} "
@@ -141,8 +138,8 @@ class Explanation:
 def explain_clusters(
     views: Views, labels: NDArray[np.intp], n_clusters: int, names: Sequence[Sequence[str]]
 ) -> Explanation:
-    """Compare every cluster with all other entities in every feature; networks and views without
-    observed rows are left out.
+    """Compare every cluster with all other entities in every feature. Networks and views without
+    observed rows are skipped.
     """
     shown = [(view, own) for view, own in zip(views, names, strict=True) if has_features(view)]
     if not shown:
@@ -155,12 +152,12 @@ def explain_clusters(
 
 
 def has_features(view: View) -> bool:
-    """Whether a view has columns, and an entity that is observed in them."""
+    """Return whether a view has columns and at least one observed entity."""
     return view.rows is not None and view.rows.shape[1] > 0 and bool(view.mask.any())
 
 
 def no_features() -> Explanation:
-    """The table where no view has features."""
+    """Return the empty table, for models without features."""
     kinds = {
         "view": object,
         "feature": object,
@@ -177,11 +174,11 @@ def no_features() -> Explanation:
 def _explain_view(
     view: View, labels: NDArray[np.intp], n_clusters: int, names: Sequence[str]
 ) -> dict[str, NDArray[Any]]:
-    """The columns of the table for one view."""
+    """Return the columns of the table for one view."""
     rows, encoding = view.entities, view.encoding
     own = labels if rows is None else labels[rows]
     columns = list(columns_of(view.own(), own, n_clusters, view.own_gaps()))
-    # the last one is for new rows only
+    # the last column is for new rows only
     columns = columns[:-1] if encoding is not None and encoding.has_categories else columns
     names = names[: len(columns)]
     sizes = [
@@ -205,8 +202,8 @@ def _explain_view(
 
 
 def features_again(fitted: Views, data: Any) -> Any:
-    """Views that are given again, with None for those without features, such as networks; None if
-    nothing else is given.
+    """Return views given again, with None for those without features, such as networks. Returns
+    None if nothing else is given.
     """
     data = [data] if is_given_view(data) else data
     views = (
@@ -229,9 +226,7 @@ def features_again(fitted: Views, data: Any) -> Any:
 
 
 def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
-    """Give tables that were aligned by row label at the fit the rows of the fit again; those that a
-    table does not have become NaN.
-    """
+    """Reorder tables that the fit aligned by row label. Rows that a table lacks become NaN."""
     if align is None or fitted.index is None or not isinstance(data, Mapping | list | tuple):
         return data
     named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
@@ -242,20 +237,20 @@ def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
         unknown = X.index[~X.index.isin(fitted.index)]
         if len(unknown):
             raise ValueError(
-                f"row {unknown[0]!r} of view {name!r} was not in the fit: give the entities "
-                "of the fit again"
+                f"row {unknown[0]!r} of view {name!r} was not in the fit; pass the same "
+                "entities as in the fit"
             )
     return {name: X.reindex(fitted.index) for name, X in tables.items()}
 
 
 def check_same_entities(fitted: Views, views: Views) -> Views:
-    """Check that views given again have the rows of the fitted ones; a row that is missing there,
-    or was at the fit, is left out.
+    """Check that views given again have the rows of the fit. Rows that are missing now, or were
+    missing in the fit, are skipped.
     """
     if views.n_rows != fitted.n_rows:
         raise ValueError(
-            f"views have {views.n_rows} rows, but the model was fitted on {fitted.n_rows}: "
-            "give the entities of the fit again"
+            f"views have {views.n_rows} rows, but the model was fitted on "
+            f"{fitted.n_rows}; pass the same entities as in the fit"
         )
     if views.index is not None and fitted.index is not None:
         differs = np.flatnonzero(views.index.astype(str) != fitted.index.astype(str))
@@ -263,23 +258,22 @@ def check_same_entities(fitted: Views, views: Views) -> Views:
             row = differs[0]
             raise ValueError(
                 f"row {row} of the views is labeled {views.index[row]!r}, but "
-                f"{fitted.index[row]!r} in the fitted ones: "
-                "give the entities of the fit in the same order"
+                f"{fitted.index[row]!r} in the fit; pass the same entities in the same "
+                "order as in the fit"
             )
     present = [
         np.flatnonzero(view.mask & known.mask) for view, known in zip(views, fitted, strict=True)
     ]
     if not any(rows.size for rows in present):
         raise ValueError(
-            "views have no observed row in any view of the fit: give at least one of its "
-            "views again"
+            "views have no observed row in any view of the fit; pass at least one of these views"
         )
     return views.with_fields("entities", present)
 
 
 @dataclass(frozen=True)
 class Column:
-    """The values of one feature with their clusters; zeros of a sparse view are only counted."""
+    """Values of one feature and their clusters. The zeros of a sparse view are only counted."""
 
     values: Vector
     clusters: NDArray[np.intp]
@@ -290,9 +284,7 @@ class Column:
 def columns_of(
     X: Any, clusters: NDArray[np.intp], n_clusters: int, gaps: NDArray[np.bool_] | None = None
 ) -> Iterator[Column]:
-    """The columns of a dense or sparse matrix, one after the other, without the cells that are
-    missing.
-    """
+    """Yield the columns of a dense or sparse matrix one after the other, without missing cells."""
     if sparse.issparse(X):
         sizes = np.bincount(clusters, minlength=n_clusters)
         by_column = sparse.csc_array(X, copy=True)
@@ -312,7 +304,7 @@ def columns_of(
 
 @dataclass(frozen=True)
 class Compared:
-    """One feature, in every cluster and outside of it."""
+    """Statistics of one feature inside and outside of every cluster."""
 
     effect_size: Vector
     mean_inside: Vector
@@ -322,7 +314,7 @@ class Compared:
 
 def compare(column: Column, sizes: NDArray[np.intp]) -> Compared:
     """Compare the values inside every cluster with those outside."""
-    # a constant column is exactly zero then
+    # makes a constant column exactly zero
     shift = 0.0 if column.n_zeros.any() or not column.values.size else float(column.values[0])
     with np.errstate(over="ignore"):
         centered = column.values - shift
@@ -341,7 +333,7 @@ def compare(column: Column, sizes: NDArray[np.intp]) -> Compared:
 
 
 def _moments(column: Column, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
-    """The mean of every cluster (NaN if it is empty), and the sum of squared deviations."""
+    """Return the mean of every cluster (NaN if empty) and its sum of squared deviations."""
     totals = np.bincount(column.clusters, weights=column.values, minlength=sizes.size)
     means = np.divide(totals, sizes, out=np.full(sizes.size, np.nan), where=sizes > 0)
     squares = np.bincount(
@@ -351,9 +343,7 @@ def _moments(column: Column, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
 
 
 def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[Vector, Vector]:
-    """For every cluster, the mean of all others together, and the standard deviation pooled over it
-    and them.
-    """
+    """Return the mean outside each cluster and the pooled standard deviation."""
     others, pooled = np.full(sizes.size, np.nan), np.full(sizes.size, np.nan)
     known = np.nan_to_num(means)
     for cluster in np.flatnonzero(sizes):
@@ -367,8 +357,8 @@ def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[V
 
 
 def _auc(column: Column, sizes: NDArray[np.intp]) -> Vector:
-    """The area under the ROC curve of every cluster, from the sum of the ranks of its members;
-    equal values have their mean rank.
+    """Return the area under the ROC curve of every cluster, from the rank sum of its members. Ties
+    have their mean rank.
     """
     order = np.argsort(column.values)
     values, clusters = column.values[order], column.clusters[order]

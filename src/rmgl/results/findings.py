@@ -1,9 +1,9 @@
-"""What a report says, as data: text, page, summaries, files and commands render findings, and
-nobody reads sentences.
+"""Findings: the statements of a report as data. Text, pages, summaries, files and commands render
+them.
 
-A new finding is one entry in `SENTENCES`, and the code that finds it: in `rmgl.results.notes` what
-was chosen and measured, in `rmgl.results.weak_points` where the evidence is weak, in
-`rmgl.results.trust` why an answer can be trusted or not.
+To add a finding, add an entry to `SENTENCES` and the code that detects it: in `rmgl.results.notes`
+for choices and measurements, in `rmgl.results.weak_points` for weak evidence, and in
+`rmgl.results.trust` for reasons of the verdict.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from typing import Literal
 from rmgl.archive.records import record
 
 MANY_NUMBERS = 4
-"""Numbers of clusters of which the first and the last are named."""
+"""From this many numbers of clusters on, only the smallest and the largest are printed."""
 Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
-"""What was chosen or measured; weak evidence; or a reason for the word of the verdict."""
+"""Choice or measurement ("note"), weak evidence ("advice", "warning"), or reason for a verdict of
+that word.
+"""
 
 
 @record
 @dataclass(frozen=True)
 class Finding:
-    """One thing that a report says.
+    """One statement of a report.
 
     Examples
     --------
@@ -34,26 +36,26 @@ class Finding:
     """
 
     kind: str
-    """What was found: a key of `SENTENCES`."""
+    """Kind of the finding, a key of `SENTENCES`."""
     severity: Severity
     subject: str = ""
-    """The name of the view or layer that it is about (empty: of the whole answer)."""
+    """Name of the view or layer concerned. Empty for the whole answer."""
     numbers: dict[str, float | list[int]] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
-    """Other names and reasons that the sentence holds, such as those of rows."""
+    """Other words in the sentence, such as names of rows or reasons."""
 
     @property
     def sentence(self) -> str:
         return SENTENCES[self.kind](subject=self.subject, **self.numbers, **self.words)
 
     def named(self, shown: Callable[[str], str]) -> Finding:
-        """The finding with the name of its subject as it is to be shown."""
+        """Return the finding with its subject renamed for display."""
         return replace(self, subject=shown(self.subject))
 
 
 def sentences(findings: Iterable[Finding]) -> list[str]:
-    """Findings as sentences: one for each of them, or for all that follow each other and are listed
-    `TOGETHER`.
+    """Return findings as sentences. Consecutive findings of a kind listed in `TOGETHER` share one
+    sentence.
 
     Examples
     --------
@@ -77,16 +79,16 @@ def _scale(subject: str, scale: str, reason: str, missing: int, empty: int) -> s
 def _few_cells(subject: str, n: int, rows: str) -> str:
     count = "one row has" if n == 1 else f"{n:,} rows have"
     return (
-        f"view {subject!r}: {count} fewer than a third of the cells ({rows} among them), so "
-        "little is known about the neighbors"
+        f"view {subject!r}: {count} fewer than a third of the cells (among them {rows}), "
+        "so little is known about the neighbors"
     )
 
 
 def _pairs_apart(subject: str, share: float) -> str:
     pairs = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
     return (
-        f"view {subject!r}: {pairs} of the pairs of rows have no column in common: they get the "
-        "mean distance of the view"
+        f"view {subject!r}: {pairs} of the pairs of rows have no column in common; their "
+        "distance is set to the mean distance of the view"
     )
 
 
@@ -94,79 +96,78 @@ def _uncertain_number(chosen: int, others: list[int], subject: str = "") -> str:
     if not others:
         return "the number of clusters is uncertain"
     listed = f"{others}" if len(others) < MANY_NUMBERS else f"{min(others)} to {max(others)}"
-    return f"the number of clusters is uncertain: {listed} do about as well as {chosen}"
+    return f"the number of clusters is uncertain: {listed} fit about as well as {chosen}"
 
 
 SENTENCES: dict[str, Callable[..., str]] = {
-    # what was chosen, and what was measured
+    # choices and measurements
     "scale": _scale,
     "column": "Column: {subject}: {column}.".format,
     "missing cells": (
-        "Missing: {subject}: {missing:,} of {cells:,} cells ({share:.1%}) are missing, in "
-        "{rows:,} rows; distances are taken from the "
-        "columns that two rows share, and scaled up."
+        "Missing: {subject}: {missing:,} of {cells:,} cells ({share:.1%}) are missing, "
+        "in {rows:,} rows; distances are computed from the columns observed in both "
+        "rows, and scaled up."
     ).format,
     "alpha on local distances": (
-        "alpha: solved for {edges} edges a node on average, on squared distances in units of "
-        "the distances to the 7th neighbors."
+        "alpha: solved for an average of {edges} edges per node, on squared distances "
+        "relative to the distances to the 7th neighbors."
     ).format,
     "alpha on plain distances": (
-        "alpha: solved for {edges} edges a node on average, on squared distances as they are."
+        "alpha: solved for an average of {edges} edges per node, on unscaled squared distances."
     ).format,
     "given parameters": (
-        "alpha, beta: set by you, or heuristic defaults (typical distances; a weak coupling, "
-        "the same for all views)."
+        "alpha, beta: set by you, or heuristic defaults (typical distances; a weak "
+        "coupling, equal for all views)."
     ).format,
     "consensus": "A consensus layer is learned from all views side by side.".format,
     "consensus along networks": (
-        "Networks have no rows: for the consensus, those of the other views are smoothed "
-        "along the networks, a share of {share:.2f} being "
-        "that of the neighbors."
+        "Networks have no rows of features. For the consensus, the rows of the other "
+        "views are smoothed along the networks: {share:.2f} of each row comes from its "
+        "neighbors."
     ).format,
     "no consensus of networks": "No consensus layer is learned: all views are networks.".format,
     "no consensus beside networks": (
-        "No consensus layer is learned: one view with complete rows, or more, is needed "
-        "beside networks."
+        "No consensus layer is learned: besides networks, it needs at least one view "
+        "with complete rows."
     ).format,
     "no consensus of few": (
-        "No consensus layer is learned: entities have too few views in common, or are too many."
+        "No consensus layer is learned: the entities share too few views, or there are "
+        "too many entities."
     ).format,
-    "no consensus by rule": "No consensus layer is learned, by the rule {rule!r}.".format,
+    "no consensus by rule": "No consensus layer is learned, because of the rule {rule!r}.".format,
     "weights by agreement": (
-        "Weights: the better the columns of a view agree with one another, and its layer with "
-        "the embedding of {reference}, the more it counts "
-        "(roughness 0: neighbors agree, 1: they are unrelated)."
+        "Weights: a view counts more if its columns agree with one another, and if its "
+        "layer agrees with the embedding of {reference} (roughness 0: neighbors agree, "
+        "1: they are unrelated)."
     ).format,
     "weights beyond chance": (
-        "Weights: views that agree with the others beyond chance count alike, and so do all views "
-        "where none does "
-        "(roughness on the embedding of the others: 0: neighbors agree, 1: they are unrelated)."
+        "Weights: all views that agree with the others beyond chance have equal weights; "
+        "if no view does, all have equal weights (roughness on the embedding of the "
+        "others, 0: neighbors agree, 1: they are unrelated)."
     ).format,
     "roughness of few": (
-        "Entities are few: roughness is known to about {uncertainty:.2f}, which was added to "
-        "it, so that weights are nearer to equal."
+        "There are few entities, so roughness is known only to about {uncertainty:.2f}. "
+        "This was added to it, which makes the weights more equal."
     ).format,
-    "equal weights": "Weights: the same for all views.".format,
-    "weights by rule": "Weights: by the rule {rule}.".format,
+    "equal weights": "Weights: equal for all views.".format,
+    "weights by rule": "Weights: set by the rule {rule}.".format,
     "costs of the consensus": (
-        "Each view separates only some of the clusters: the layers of the views were learned "
-        "with {share:.2f} times the costs of the "
-        "consensus added to their own."
+        "Each view separates only some of the clusters, so the costs of the consensus, "
+        "times {share:.2f}, were added to the costs of each view."
     ).format,
     "neighbor layer": (
-        "The graph of the nearest neighbors of all views side by side is one more layer of "
-        "the common graph, with {share:.0%} of the "
-        "weight of the others."
+        "The graph of the nearest neighbors of all views side by side is an additional "
+        "layer of the common graph, with {share:.0%} of the weight of the other layers."
     ).format,
     "fragments": (
-        "{n} entities form fragments, small groups that keep their edge weight to "
-        "themselves: they take no part in the embedding and have "
-        "the labels of their neighbors (fragments_; {rows} among them)."
+        "{n} entities form fragments, small groups with hardly any edge weight to "
+        "others. They are left out of the embedding and have the labels of their "
+        "neighbors (fragments_; among them {rows})."
     ).format,
     "placed": (
         "{n} entities are missing from a view. Each view separates only some of the "
-        "clusters, so the model was learned on the {others} "
-        "others, and these were placed as new ones are (placed_)."
+        "clusters, so the model was learned from the {others} other entities, and these "
+        "were placed afterwards like new rows (placed_)."
     ).format,
     "layers exact": "the exact solutions over all pairs, KKT residual {residual:.0e}".format,
     "layers exact on given pairs": (
@@ -184,97 +185,99 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "second answer of some": "on four fifths of the entities {agreement:.2f}".format,
     "second answer without a view": "without the layer of {subject} {agreement:.2f}".format,
     "second answer of neighbors": "from plain neighbors alone {agreement:.2f}".format,
-    # where the evidence is weak
+    # weak evidence
     "fitted again": (
-        "{n_rows:,} entities were fitted again, and there are {n_clusters} clusters now: what else "
-        "is said is about the first fit, and how far these can be trusted was not examined"
+        "{n_rows:,} entities were refitted, and there are {n_clusters} clusters now; "
+        "everything else in this report is about the first fit, and the trust in the new "
+        "clusters was not assessed"
     ).format,
     "view without clusters": (
-        "view {subject!r} alone does not have these clusters: {inside:.0%} of its nearest "
-        "neighbors are in the same cluster, and "
-        "{chance:.0%} would be by chance"
+        "view {subject!r} alone does not show these clusters: {inside:.0%} of its "
+        "nearest neighbors are in the same cluster, compared with {chance:.0%} by chance"
     ).format,
     "columns unrelated": (
-        "view {subject!r} hardly counts: what is near in one half of its columns is not near in "
-        "the other half (reliability {reliability:.2f}, in the best view {best:.2f}), so that it "
-        "has no clusters but those of crossing its columns"
+        "view {subject!r} has little weight: entities that are close in one half of its "
+        "columns are not close in the other half (reliability {reliability:.2f}, in the "
+        "best view {best:.2f}), so its only clusters are the combinations of its "
+        "columns' values"
     ).format,
     "view disagrees": (
-        "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "
-        "unrelated) and counts for {weight:.1%}: it may "
-        "be noise, or it may describe different clusters; inspect it separately"
+        "view {subject!r} disagrees with the others (roughness {roughness:.2f}, 1 is "
+        "unrelated) and has a weight of {weight:.1%}: it may be noise, or it may "
+        "describe different clusters; inspect it separately"
     ).format,
     "view disagrees, in part": (
-        "view {subject!r} does not agree with the others (roughness {roughness:.2f}, 1 is "
-        "unrelated) and counts for {weight:.1%}: it has "
-        "a part in these clusters ({inside:.0%} of its own nearest neighbors are in the same "
-        "cluster, and {chance:.0%} would be by "
-        "chance), which noise can have, too; inspect it separately"
+        "view {subject!r} disagrees with the others (roughness {roughness:.2f}, 1 is "
+        "unrelated) and has a weight of {weight:.1%}: it shows these clusters in part "
+        "({inside:.0%} of its own nearest neighbors are in the same cluster, compared "
+        "with {chance:.0%} by chance), but noise can do so, too; inspect it separately"
     ).format,
     "edges missed": (
-        "view {subject!r} has {edges:.1f} edges a node, not {wanted}: no alpha gives as many"
+        "view {subject!r} has {edges:.1f} edges per node instead of {wanted}: no alpha "
+        "gives that many"
     ).format,
     "few cells": _few_cells,
     "pairs apart": _pairs_apart,
     "small cluster": (
-        "the smallest cluster has {size} member(s): it may be a fragment, or a group of outliers"
+        "the smallest cluster has {size} member(s); it may be a fragment, or a group of outliers"
     ).format,
     "not converged": "the alternation did not converge".format,
     "layer not exact": "{subject}: {doubt}".format,
-    "layers not exact": "layers are not known to be exact (among their candidates only)".format,
+    "layers not exact": "layers are not known to be exact (only among their candidates)".format,
     "looks like a network": (
-        "view {subject!r} looks like a network (square, symmetric, mostly zeros, no negative "
-        "entry, nothing on the diagonal), but its rows "
-        "were compared as features: if it is one, give it as rmgl.Network(...), or as a list "
-        "of edges with --network on the command line"
+        "view {subject!r} looks like a network (square, symmetric, mostly zeros, no "
+        "negative entries, zero diagonal), but its rows were compared as features; if it "
+        "is a network, pass it as rmgl.Network(...), or as a list of edges with "
+        "--network on the command line"
     ).format,
     "unconnected": (
-        "{rows} not connected to any other entity in any layer, so the label is arbitrary; raise "
-        "alpha"
+        "{rows} not connected to any other entity in any layer, so the label is "
+        "arbitrary; raise alpha"
     ).format,
     "number uncertain": _uncertain_number,
-    # why an answer can be trusted or not
+    # reasons for the verdict
     "evidence of clusters": (
-        "the clusters found again with a fifth of the entities left out agree with these to "
-        "{stability:.2f}, and their separation beyond that of one cloud is {separation:.2f} (0 "
-        "none, 1 complete); in public data sets with known classes, half of the answers with such "
-        "evidence had an adjusted Rand index of {least:.2f} to {most:.2f}"
+        "the clusters found without a fifth of the entities agree with these to "
+        "{stability:.2f}, and the separation beyond that of data without clusters is "
+        "{separation:.2f} (0 none, 1 complete); on public data sets with known classes, "
+        "half of the answers with such evidence had an adjusted Rand index of "
+        "{least:.2f} to {most:.2f}"
     ).format,
     "stable, not compared": (
-        "the clusters found again with a fifth of the entities left out agree with these to "
-        "{stability:.2f}; they could not be compared with data without clusters"
+        "the clusters found without a fifth of the entities agree with these to "
+        "{stability:.2f}; a comparison with data without clusters was not possible"
     ).format,
     "view dominates": (
         "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count"
     ).format,
-    "one cluster": "there is one cluster only, so there is nothing to compare".format,
+    "one cluster": "there is only one cluster, so there is nothing to compare".format,
     "clusters too small to resample": (
-        "there are too few entities for each cluster to leave some out and look whether the "
-        "clusters stay"
+        "there are too few entities per cluster to test whether the clusters persist "
+        "when some are left out"
     ).format,
     "not resampled": (
-        "it was not examined whether the clusters stay when entities, or the layers of views, "
-        "are left out"
+        "it was not tested whether the clusters persist when entities, or the layers of "
+        "views, are left out"
     ).format,
     "unlike neighbors": (
-        "the nearest neighbors of all views side by side alone give other clusters "
+        "the nearest neighbors of all views side by side alone give different clusters "
         "(agreement {agreement:.2f})"
     ).format,
     "contested by a view": (
-        "without the layer of view {subject!r} the clusters are different (agreement "
+        "without the layer of view {subject!r}, the clusters are different (agreement "
         "{agreement:.2f})"
     ).format,
     "few entities": (
         "there are only {n} entities, too few to support the automatic choices"
     ).format,
     "table": "{column} of view {subject!r}".format,
-    # of reports of earlier versions
+    # in reports of earlier versions
     "sentence": "{sentence}".format,
 }
-"""For every kind of finding its sentence: a function of the subject, the numbers and the words."""
+"""Sentence of every kind of finding: a function of the subject, the numbers and the words."""
 
 _LAYERS = ("Layers: {}.", "; ")
-_SECOND_ANSWERS = ("Second answers (agreement with the first, 1 the same): {}.", ", ")
+_SECOND_ANSWERS = ("Agreement with quick refits (1: identical): {}.", ", ")
 TOGETHER: dict[str, tuple[str, str]] = {
     "layers exact": _LAYERS,
     "layers exact on given pairs": _LAYERS,
@@ -285,6 +288,6 @@ TOGETHER: dict[str, tuple[str, str]] = {
     "second answer without a view": _SECOND_ANSWERS,
     "second answer of neighbors": _SECOND_ANSWERS,
     "layer not exact": ("layers are not known to be exact ({})", "; "),
-    "table": ("the clusters are the table of {}, and say no more than it does", " x "),
+    "table": ("the clusters are the cross table of {}, and add nothing to it", " x "),
 }
-"""Kinds of findings that share one sentence: the sentence, and what stands between them."""
+"""Kinds of findings that share one sentence: the sentence, and the separator between findings."""

@@ -1,19 +1,19 @@
-"""Tests of whether clusters differ in one column, each with its effect size.
+"""Tests for differences between clusters in one column, each with its effect size.
 
-Numbers: the Kruskal-Wallis test compares the ranks of the values. Its statistic H has the effect
-size epsilon squared, H / (n - 1): 0 if ranks do not depend on the cluster, 1 if they depend on
-nothing else.
+Numbers: the Kruskal-Wallis test compares the ranks of the values. The effect size of its statistic
+H is epsilon squared, H / (n - 1): 0 if ranks do not depend on the cluster, 1 if the cluster
+determines them.
 
-Categories: the chi-squared test compares the counts of a table of clusters and values with those
-that independence would give. Where one of these expected counts is below 5, the distribution of the
-statistic is not that of chi-squared. Then it is that of random tables with the same totals, which
-is what permuting the clusters would give; they are drawn without going through the entities. The
-effect size is Cramer's V with the correction of its bias (Bergsma, 2013),
+Categories: the chi-squared test compares the counts in a table of clusters and values with those
+expected under independence. If an expected count is below 5, the statistic does not follow the
+chi-squared distribution. The test then uses random tables with the same totals, which is equivalent
+to permuting the clusters but does not loop over the entities. The effect size is Cramer's V with
+bias correction (Bergsma, 2013),
 
     phi2 = max(0, chi2 / n - (r - 1)(c - 1) / (n - 1))
     V    = sqrt(phi2 / min(r' - 1, c' - 1))              r' = r - (r - 1)^2 / (n - 1), c' alike
 
-which is 0 without a relation, also in small samples, and 1 if the cluster determines the value.
+which is 0 without a relation, even in small samples, and 1 if the cluster determines the value.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from rmgl.results.survival import log_rank
 Vector = NDArray[np.float64]
 Labels = NDArray[np.intp]
 LEAST_EXPECTED = 5.0
-"""Expected count of a cell below which the test is made by random tables."""
+"""Expected count of a cell below which the test uses random tables."""
 N_TABLES = 9_999
 """Number of random tables."""
 CELLS_AT_ONCE = 1_000_000
-"""Cells of the random tables that are held in memory at once."""
+"""Maximum number of cells of random tables in memory at once."""
 FEW = 5
-"""Number of values of a cluster below which a test by ranks is called approximate."""
+"""Number of values in a cluster below which a rank test is called approximate."""
 
 
 class NothingToCompare(ValueError):
-    """Says why there is no test."""
+    """Raised with the reason why a column cannot be tested."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a test found."""
+    """Result of a test."""
 
     test: str
     statistic: float
     df: int
     p_value: float
     effect: str
-    """The name of the effect size; empty if the test has none."""
+    """Name of the effect size. Empty if the test has none."""
     effect_size: float
     note: str = ""
 
@@ -76,7 +76,7 @@ def compare_numbers(values: Vector, labels: Labels, seed: Any = 0) -> Comparison
     found = kruskal(*parts)
     statistic = float(found.statistic)
     few = [int(cluster) for cluster, part in zip(clusters, parts, strict=True) if part.size < FEW]
-    note = f"fewer than {FEW} values in {named(few)}: the p-value is approximate" if few else ""
+    note = f"fewer than {FEW} values in {named(few)}, so the p-value is approximate" if few else ""
     return Comparison(
         "Kruskal-Wallis",
         statistic,
@@ -119,25 +119,26 @@ def compare_categories(codes: Vector, labels: Labels, seed: Any = 0) -> Comparis
         by_random_tables(table, expected, statistic, seed),
         "Cramer's V",
         effect_size,
-        f"by {N_TABLES:,} random tables, because an expected count is below {LEAST_EXPECTED:g}",
+        f"from {N_TABLES:,} random tables, because an expected count is below {LEAST_EXPECTED:g}",
     )
 
 
 def compare_survival(times: Vector, events: NDArray[np.bool_], labels: Labels) -> Comparison:
-    """Compare survival between clusters; the medians show the effect, so it has no size."""
+    """Compare survival between clusters. There is no effect size; the medians show the effect."""
     _two_or_more(labels)
     if not events.any():
         raise NothingToCompare("no event happened")
     found = log_rank(times, events, labels)
     if found is None:
         raise NothingToCompare(
-            "only one cluster is at risk at the times of events, or all events happened at once"
+            "only one cluster is at risk at the times of events, or all events happened "
+            "at the same time"
         )
     return Comparison("log-rank", found.statistic, found.df, found.p_value, "", float("nan"))
 
 
 def _two_or_more(labels: Labels) -> Labels:
-    """The clusters that have a value, which must be two at least."""
+    """Return the clusters that have a value. Raise `NothingToCompare` if there is only one."""
     clusters = np.unique(labels)
     if clusters.size < 2:
         raise NothingToCompare(
@@ -147,7 +148,7 @@ def _two_or_more(labels: Labels) -> Labels:
 
 
 def counts_of(codes: Vector, labels: Labels) -> NDArray[np.intp]:
-    """The table of clusters and values, without empty rows and columns."""
+    """Return the table of clusters and values without empty rows and columns."""
     _, row = np.unique(labels, return_inverse=True)
     _, column = np.unique(codes, return_inverse=True)
     shape = int(row.max()) + 1, int(column.max()) + 1
@@ -155,14 +156,14 @@ def counts_of(codes: Vector, labels: Labels) -> NDArray[np.intp]:
 
 
 def chi_squared(tables: NDArray[Any], expected: NDArray[np.float64]) -> Any:
-    """Pearson's statistic of one table, or of many with the same totals."""
+    """Return Pearson's statistic of one table, or of many tables with the same totals."""
     return (np.square(tables - expected) / expected).sum(axis=(-2, -1))
 
 
 def by_random_tables(
     table: NDArray[np.intp], expected: NDArray[np.float64], statistic: float, seed: Any
 ) -> float:
-    """The share of tables with the same totals, this one included, that are as extreme."""
+    """Return the share of tables with the same totals, including this one, that are as extreme."""
     from scipy.stats import random_table
 
     rng = np.random.default_rng(seed)
@@ -177,7 +178,7 @@ def by_random_tables(
 
 
 def cramers_v(statistic: float, n: int, shape: tuple[int, ...]) -> float:
-    """Cramer's V with the correction of its bias."""
+    """Return Cramer's V with bias correction."""
     rows, columns = shape
     if n < 2:
         return 0.0
@@ -187,7 +188,7 @@ def cramers_v(statistic: float, n: int, shape: tuple[int, ...]) -> float:
 
 
 def named(clusters: Sequence[int]) -> str:
-    """Name clusters in a sentence.
+    """Return the names of clusters for a sentence.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is missing from a view, and where too little is left to compare rows by."""
+"""Missing cells of a view, and rows with too few cells to compare."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from rmgl.views.incomplete import listed_rows
 from rmgl.views.view import View
 
 FEW_CELLS = 1 / 3
-"""Share of the columns below which a row has few cells."""
+"""Share of the columns below which a row is said to have few cells."""
 SAMPLED_CELL_ROWS = 2000
-"""Rows of a sample in which pairs without a common column are counted."""
+"""Number of sampled rows in which pairs without a common column are counted."""
 
 
 @record
 @dataclass(frozen=True)
 class Gaps:
-    """The missing cells of a view."""
+    """Missing cells of a view."""
 
     n_missing: int
     n_cells: int
-    """All cells of the rows that the view has."""
+    """Number of cells in all observed rows of the view."""
     n_rows: int
-    """Rows that lack a cell."""
+    """Number of rows with at least one missing cell."""
     n_sparse: int
-    """Rows with fewer than a third of their cells,"""
+    """Number of rows with fewer than a third of their cells."""
     sparse_rows: str
-    """and the first of them, by name."""
+    """Names of the first rows with fewer than a third of their cells."""
     share_apart: float
-    """Share of the pairs of rows that have no column in common, in a sample of the rows."""
+    """Share of the pairs of rows without a common column, in a sample of the rows."""
 
 
 def gaps_of(view: View, order: NDArray[np.intp], index: NDArray[Any] | None) -> Gaps | None:
-    """What is missing from a view (None: no cell is). `order` are the rows of the caller that its
-    entities are, `index` their labels.
+    """Count the missing cells of a view. Returns None if there are none.
+
+    `order` contains the caller's row of each entity, and `index` the row labels.
     """
     if view.gaps is None:
         return None

@@ -1,4 +1,4 @@
-"""What was chosen for a fit and why, and what was measured, as findings."""
+"""Findings about the choices of a fit, the reasons for them, and the measurements."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ if TYPE_CHECKING:
 
 
 def choices(report: Report, shown: Callable[[str], str] = str) -> list[Finding]:
-    """What was done to the views, chosen, and left apart, with the names of views as they are to be
-    shown.
-    """
+    """Return findings about scaling, choices and entities left out, with names as displayed."""
     of_views = [note for view in report.views for note in of_view(view)]
     return [found.named(shown) for found in (*of_views, *parameters(report), *apart(report))]
 
 
 def measurements(report: Report, shown: Callable[[str], str] = str) -> list[Finding]:
-    """What is proved of the layers, the evidence in their sum, and second answers, with names as
-    they are to be shown.
+    """Return findings about the certificates, the common graph and quick refits, with names as
+    displayed.
     """
     return [found.named(shown) for found in (*proof(report, shown), *second_answers(report))]
 
@@ -31,7 +29,7 @@ def note(kind: str, subject: str = "", **numbers: float) -> Finding:
 
 
 def of_view(view: ViewReport) -> Iterator[Finding]:
-    """What was done to a view."""
+    """Return findings about the scaling and the missing cells of a view."""
     absent: dict[str, float | list[int]] = {"missing": view.n_missing, "empty": view.n_empty}
     yield Finding(
         "scale", "note", view.name, absent, {"scale": view.scale, "reason": view.scale_reason}
@@ -52,7 +50,7 @@ def of_view(view: ViewReport) -> Iterator[Finding]:
 
 
 def parameters(report: Report) -> Iterator[Finding]:
-    """How alpha, beta and the weights of the views came about."""
+    """Return findings about alpha, beta and the weights of the views."""
     if not report.automatic:
         yield note("given parameters")
         return
@@ -75,7 +73,7 @@ def parameters(report: Report) -> Iterator[Finding]:
 
 
 def weighing(report: Report) -> Iterator[Finding]:
-    """How the views were weighted."""
+    """Return findings about the weights of the views."""
     if report.weighing == "agreement":
         if report.beyond_chance:
             yield note("weights beyond chance")
@@ -91,7 +89,7 @@ def weighing(report: Report) -> Iterator[Finding]:
 
 
 def no_consensus(report: Report) -> Finding:
-    """Why there is no consensus layer."""
+    """Return the reason why there is no consensus layer."""
     networks = [view.is_network for view in report.views]
     if any(networks):
         return note("no consensus of networks" if all(networks) else "no consensus beside networks")
@@ -101,7 +99,7 @@ def no_consensus(report: Report) -> Finding:
 
 
 def apart(report: Report) -> Iterator[Finding]:
-    """Who took no part in the embedding."""
+    """Return findings about entities left out of the embedding."""
     if report.n_fragments:
         yield Finding(
             "fragments", "note", numbers={"n": report.n_fragments}, words={"rows": report.fragments}
@@ -111,7 +109,7 @@ def apart(report: Report) -> Iterator[Finding]:
 
 
 def proof(report: Report, shown: Callable[[str], str]) -> Iterator[Finding]:
-    """What is proved of the layers, and the evidence in their sum."""
+    """Return findings about the certificates of the layers and the evidence in their sum."""
     if report.exact:
         yield note(
             "layers exact on given pairs" if report.given_pairs else "layers exact",
@@ -120,7 +118,7 @@ def proof(report: Report, shown: Callable[[str], str]) -> Iterator[Finding]:
     else:
         doubts = (
             "; ".join(f"{shown(name)}: {doubt}" for name, doubt in report.doubts.items())
-            or "among their candidates only"
+            or "only among their candidates"
         )
         yield Finding(
             "layers perhaps not exact",
@@ -133,7 +131,7 @@ def proof(report: Report, shown: Callable[[str], str]) -> Iterator[Finding]:
 
 
 def second_answers(report: Report) -> Iterator[Finding]:
-    """How well second answers agree with the first."""
+    """Return findings about the agreement of quick refits with the fit."""
     refits = report.refits
     if refits is None:
         return

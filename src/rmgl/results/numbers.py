@@ -1,7 +1,7 @@
-"""What a range of numbers of clusters is worth.
+"""Reliability of the range of numbers of clusters.
 
-`numbers.csv` says how often the number of classes of public data sets was in the range, by the
-confidence of the choice; `python -m benchmarks numbers` makes it.
+For each level of confidence, `numbers.csv` contains how often the range included the number of
+classes of public data sets. `python -m benchmarks numbers` creates it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 
 
 def reason_of(number: NumberOfClusters) -> str:
-    """Why a number was chosen, and how often ranges like its own held the number of classes."""
+    """Return why a number was chosen, and how often such ranges included the number of classes."""
     known = calibration().get(number.confidence)
     if number.silhouette is None or known is None:
         return number.reason
     inside, answers = known
     return (
-        f"{number.reason}; in public data sets with known classes, the number of classes was in "
-        f"{inside:.0%} of {answers} such ranges"
+        f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
+        f"{answers} such ranges included the number of classes"
     )
 
 
 @cache
 def calibration() -> dict[str, tuple[float, int]]:
-    """For each word of confidence, the share of the ranges that held the number of classes, and the
-    number of ranges.
+    """Return, for each level of confidence, the share of the ranges that included the number of
+    classes, and the number of ranges.
     """
     text = files("rmgl.results").joinpath("numbers.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())

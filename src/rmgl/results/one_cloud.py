@@ -1,13 +1,15 @@
-"""Are the clusters real? The same fit on data of the same kind that have none.
+"""Test whether the clusters are real: compare with the same fit on similar data without clusters.
 
-The rows of every view are drawn from one normal distribution with the covariances of the data, the
-same draw for all views, and the edges of networks get other ends (`View.without_clusters`). Any
-data can be cut into K parts; what counts is how much better the cut is than that of one cloud:
+The rows of every view are drawn from one normal distribution with the covariances of the data,
+using the same draw for all views, and the edges of networks are rewired (`View.without_clusters`).
+Any data can be divided into K parts. The separation measures how much better the clusters are
+separated than the parts of such a cloud:
 
     separation = (w - w_0) / (1 - w_0)
 
-w is the share of the common graph's edge weight inside clusters, w_0 that of the cloud: 0 if the
-cut is no better than that of a cloud, 1 if no edge leads from one cluster to another.
+Here w is the share of the common graph's edge weight inside clusters, and w_0 the same share for
+the cloud. The separation is 0 if the clusters are not better separated than those of a cloud, and 1
+if no edge connects two clusters.
 """
 
 from __future__ import annotations
@@ -29,13 +31,17 @@ from rmgl.views.canonical import canonical_order
 from rmgl.views.views import Views
 
 MOST_FITTED = 2000
-"""Entities beyond which a sample of as many is fitted, and a cloud of as many."""
+"""Maximum number of entities to fit. Larger data are sampled to this number."""
 LEAST_ROOM = 0.01
-"""Least share of edge weight between the clusters of a cloud from which separation is reckoned."""
+"""Smallest share of edge weight between the clusters of a cloud for which the separation is
+computed.
+"""
 
 
 def separation_of(fitted: FittedModel) -> float | None:
-    """The separation of the clusters of a model; None if nothing is known to compare them with."""
+    """Return the separation of the clusters of a model. None if there is nothing to compare them
+    with.
+    """
     if not is_comparable(fitted):
         return None
     assert fitted.evidence is not None
@@ -57,11 +63,13 @@ def separation_of(fitted: FittedModel) -> float | None:
 
 
 def is_comparable(fitted: FittedModel) -> bool:
-    """Whether a fit depends on the rows alone, so that one of a cloud can be compared with it.
+    """Return whether a fit depends only on the rows, so that it can be compared with the fit of a
+    cloud.
 
-    It does not if some entities were placed, or candidate pairs, known labels or a time limit had a
-    part in it, or if layers had to fall into components. A sample can stand for all entities if
-    everything was chosen from the data, and there are no networks, which a sample would tear apart.
+    This is not the case if some entities were placed, if candidate pairs, known labels or a time
+    limit were given, or if layers had to split into components. A sample can represent all entities
+    if everything was chosen from the data and there are no networks, which a sample would break
+    apart.
     """
     evidence, parameters = fitted.evidence, fitted.parameters
     assert evidence is not None
@@ -86,7 +94,7 @@ def is_comparable(fitted: FittedModel) -> bool:
 
 
 def without_clusters(views: Views, random_state: np.random.RandomState) -> Views | None:
-    """Views of the same kinds without clusters; None if a view has no such form."""
+    """Return views of the same kinds without clusters. None if a view does not support this."""
     normal = random_state.normal(size=(views.n_rows, views.n_rows))
     drawn = [view.without_clusters(normal, random_state) for view in views]
     if any(view is None for view in drawn):
@@ -95,7 +103,7 @@ def without_clusters(views: Views, random_state: np.random.RandomState) -> Views
 
 
 def fitted_again(views: Views, fitted: FittedModel) -> FittedModel:
-    """A fit of scaled views with the parameters of a model."""
+    """Fit scaled views with the parameters of a model."""
     parameters = replace(
         fitted.parameters,
         n_clusters=fitted.n_clusters,
@@ -109,13 +117,15 @@ def fitted_again(views: Views, fitted: FittedModel) -> FittedModel:
 
 
 def weight_inside(fitted: FittedModel) -> float:
-    """The share of the edge weight inside clusters, in the graph that the report is about."""
+    """Return the share of the edge weight inside clusters, in the graph described by the report."""
     assert fitted.evidence is not None
     return share_inside(sparse.csr_array(common_graph(fitted)), fitted.evidence.first_labels)
 
 
 def common_graph(fitted: FittedModel) -> Graph:
-    """The graph that the report is about: that of the choice, or else the sum of the layers."""
+    """Return the graph described by the report: that of the automatic choice, or else the sum of
+    the layers.
+    """
     assert fitted.evidence is not None
     if fitted.evidence.graph is not None:
         return fitted.evidence.graph

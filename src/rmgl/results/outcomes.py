@@ -1,8 +1,8 @@
-"""Columns that had no part in the fit: their rows matched with the entities, and their values
-checked.
+"""Match the rows of a table of outcomes with the entities of a fit, and check its values.
 
-A table and the fit meet by their row ids. Only a fit without row ids takes the rows of a table in
-their order. Kinds of columns are those of tables that are clustered (`rmgl.views.column_kinds`).
+Rows are matched by row id. Only if the fit has no row ids, the rows of a table are taken in their
+order. The kinds of columns are the same as for tables that are clustered
+(`rmgl.views.column_kinds`).
 """
 
 from __future__ import annotations
@@ -22,54 +22,55 @@ from rmgl.views.incomplete import lookalikes
 
 Vector = NDArray[np.float64]
 CATEGORIES = ("category", "truth value")
-"""Kinds of columns whose values have no order."""
+"""Kinds of columns with unordered values."""
 MOST_LEVELS = 50
-"""Values of a category beyond which the rarer ones are compared as one."""
+"""Maximum number of values of a category. Rarer values are merged."""
 OTHERS = "(other values)"
 IS_EVENT = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
-"""What a cell says about an event, in lower case."""
+"""Meaning of the cells of an event column, in lower case."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A column with one value for each entity."""
+    """A column with one value per entity."""
 
     name: str
     kind: str
-    """One of `rmgl.views.encoding.COLUMN_KINDS`."""
+    """Kind of the column, one of `rmgl.views.encoding.COLUMN_KINDS`."""
     values: Vector
-    """Numbers, or the places of categories among the levels; NaN where there is none. Columns that
-    are left out have zeros for their values."""
+    """Numbers, or positions of categories among the levels, with NaN for missing values. A column
+    that is left out has zeros.
+    """
     levels: tuple[str, ...] = ()
     note: str = ""
-    """Why the column is left out, or what was done to its values."""
+    """Reason why the column is left out, or remark on its values."""
 
 
 @dataclass(frozen=True)
 class SurvivalOutcome:
-    """Two columns: until when each entity was observed, and whether the event happened then."""
+    """Survival columns: how long each entity was observed, and whether the event happened."""
 
     names: tuple[str, str]
     times: Vector
     events: Vector
-    """1 where it happened, 0 where not; NaN where it is not known."""
+    """1 if the event happened, 0 if not, NaN if unknown."""
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which entities have a time and an event."""
+        """Mask of the entities that have a time and an event."""
         return np.isfinite(self.times) & np.isfinite(self.events)
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """The columns of a table, in the order of the entities."""
+    """The columns of a table in the order of the entities."""
 
     columns: tuple[Outcome, ...]
     survival: SurvivalOutcome | None
     n_absent: int
-    """Number of entities that the table does not have."""
+    """Number of entities that are absent from the table."""
     n_unknown: int
-    """Number of rows of the table that are not among the entities, and were not used."""
+    """Number of rows of the table that are not among the entities and were ignored."""
 
 
 def outcomes_of(
@@ -81,8 +82,8 @@ def outcomes_of(
 ) -> Outcomes:
     """Check the columns of a table, and put them into the order of the entities.
 
-    `index` holds the ids of the entities (None: they have none), and `time` and `event` name the
-    two columns of survival.
+    `index` contains the ids of the entities (None if there are none). `time` and `event` name the
+    two survival columns.
     """
     frame = _as_frame(table)
     rows, entities = matched_rows(frame, index, n_rows)
@@ -109,7 +110,7 @@ def outcomes_of(
 
 
 def _as_frame(table: Any) -> Any:
-    """A pandas table whose column names are texts, each different."""
+    """Return a pandas table with unique text column names."""
     import pandas as pd
 
     table = as_table(table)
@@ -117,15 +118,17 @@ def _as_frame(table: Any) -> Any:
         table = pd.DataFrame(dict(table))
     if not is_table(table):
         raise TypeError(
-            f"table is of type {type(table).__name__}: give a DataFrame with one row for each "
+            f"table is of type {type(table).__name__}; pass a DataFrame with one row per "
             "entity, or a dict of columns"
         )
     names = [str(name) for name in table.columns]
     if not names:
-        raise ValueError("the table has no column: give those that are to be compared")
+        raise ValueError("the table has no columns; pass the columns to compare")
     repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if repeated is not None:
-        raise ValueError(f"the table has a column {repeated!r} more than once: rename one of them")
+        raise ValueError(
+            f"the table has more than one column named {repeated!r}; rename one of them"
+        )
     return table.set_axis(names, axis=1)
 
 
@@ -135,7 +138,7 @@ def _as_frame(table: Any) -> Any:
 def matched_rows(
     table: Any, index: NDArray[Any] | None, n_rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows of a table that are entities of the fit, and the places of these entities."""
+    """Match the rows of a table with the entities of the fit, and return the positions of both."""
     if index is None:
         _check_order(table, n_rows)
         return np.arange(n_rows), np.arange(n_rows)
@@ -147,16 +150,16 @@ def matched_rows(
             else (f"table.set_index({column!r})")
         )
         raise ValueError(
-            "the entities of the fit have row ids, but the table has none to match them with: "
-            f"use {use}, or table.set_index(model.index_) if its rows are in the order of the fit"
+            f"the entities of the fit have row ids, but the table has none; use {use}, or "
+            "table.set_index(model.index_) if its rows are in the order of the fit"
         )
     ids, fitted = cells_of(table.index), index.tolist()
     for what, of_rows in (("the table", ids), ("the fit", fitted)):
         repeated = _first_repeated(of_rows)
         if repeated is not None:
             raise ValueError(
-                f"{what} has the row id {str(repeated)!r} more than once, so that rows cannot be "
-                "matched: give every row an id of its own"
+                f"{what} has the row id {str(repeated)!r} more than once, so rows cannot "
+                "be matched; give every row a unique id"
             )
     place = {label: at for at, label in enumerate(fitted)}
     pairs = [(row, place[label]) for row, label in enumerate(ids) if label in place]
@@ -164,24 +167,26 @@ def matched_rows(
     if alike:
         (_, one), (_, other) = alike[0]
         raise ValueError(
-            f"the row ids {one!r} and {other!r} of the fit and the table differ only in spaces, "
-            "zeros or type, so that they do not meet: write them in the same way"
+            f"the row ids {one!r} and {other!r} of the fit and the table differ only in "
+            "spaces, zeros or type, so they do not match; write them in the same way"
         )
     if not pairs:
         raise ValueError(
-            f"no row id of the table is in the fit: the table has {listed(list(map(str, ids)))}, "
-            f"the fit {listed(list(map(str, fitted)))}; give the table the ids of the fit"
+            "no row id of the table is in the fit: the table has "
+            f"{listed(list(map(str, ids)))}, the fit has "
+            f"{listed(list(map(str, fitted)))}; give the table the ids of the fit"
         )
     rows, entities = np.array(pairs, dtype=np.intp).T
     return rows, entities
 
 
 def _check_order(table: Any, n_rows: int) -> None:
-    """Check that rows without ids to match them with can be taken in their order."""
+    """Check that rows without ids can be matched by position."""
     if len(table) != n_rows:
         raise ValueError(
-            f"the table has {len(table)} rows, but the model has {n_rows} entities: the views of "
-            "the fit had no row ids, so the table needs one row for each entity, in the same order"
+            f"the table has {len(table)} rows, but the model has {n_rows} entities; the "
+            "views of the fit had no row ids, so the table needs one row per entity, in "
+            "the same order"
         )
     labels = table.index
     if (
@@ -190,14 +195,15 @@ def _check_order(table: Any, n_rows: int) -> None:
         and np.array_equal(np.sort(labels), np.arange(n_rows))
     ):
         raise ValueError(
-            "the rows of the table are numbered 0, 1, 2, ... in another order, and the views of "
-            "the fit had no row ids: use table.sort_index() if the numbers are those of the rows "
-            "of the fit, or table.reset_index(drop=True) if the rows are in its order"
+            "the row numbers 0, 1, 2, ... of the table are not in order, and the views "
+            "of the fit had no row ids; use table.sort_index() if they number the rows "
+            "of the fit, or table.reset_index(drop=True) if the rows are already in the "
+            "order of the fit"
         )
 
 
 def column_of_ids(table: Any, index: NDArray[Any]) -> str | None:
-    """The column of a table that holds most of the ids of a fit; None if there is none."""
+    """Return the column of a table with most of the ids of a fit. None if there is none."""
     known = set(map(str, index.tolist()))
     for name in table.columns:
         cells = set(map(level_text, cells_of(table[name])))
@@ -219,14 +225,14 @@ def _first_repeated(labels: Sequence[Any]) -> Any:
 
 
 def _outcome(name: str, values: Any, placed: Any) -> Outcome:
-    """One column with its kind; those that cannot be compared say why."""
+    """Return one column with its kind. If it cannot be compared, its note gives the reason."""
     values = values.sparse.to_dense() if hasattr(values.dtype, "fill_value") else values
     there = placed(np.where(values.notna(), 0.0, np.nan))
     try:
         column = kind_of(name, values)
     except LikelyIds:
         different = len(set(map(level_text, cells_of(values.dropna()))))
-        note = f"{different:,} different texts: they look like row ids or free text"
+        note = f"{different:,} different texts, which look like row ids or free text"
         return Outcome(name, LEFT_OUT, there, note=note)
     except TypeError as error:
         return Outcome(name, LEFT_OUT, there, note=str(error).partition(": ")[0])
@@ -239,13 +245,13 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
     measured = column.measure(values)
     kind = column.kind
     if kind == "number" and np.isin(measured[np.isfinite(measured)], (0.0, 1.0)).all():
-        kind = "truth value"  # as most files write it
+        kind = "truth value"  # as most files write truth values
     levels = ("False", "True") if kind == "truth value" else column.levels
     return Outcome(name, kind, placed(measured), levels)
 
 
 def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
-    """A category, with its rare values as one if there are very many."""
+    """Return a category. If it has very many values, the rare ones are merged."""
     import pandas as pd
 
     present = values.notna().to_numpy()
@@ -255,7 +261,7 @@ def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
     levels, note = column.levels, ""
     if len(levels) > MOST_LEVELS:
         kept, codes = largest_groups(codes, len(levels), MOST_LEVELS - 1)
-        note = f"{len(levels) - kept.size:,} rare values are compared as one"
+        note = f"{len(levels) - kept.size:,} rare values are merged"
         levels = (*(levels[at] for at in kept), OTHERS)
     numbers = np.full(len(values), np.nan)
     numbers[present] = codes
@@ -286,31 +292,31 @@ def largest_groups(
 
 
 def _survival_names(names: Sequence[str], time: Any, event: Any) -> tuple[str, str]:
-    """The names of the two columns of survival, which must be different ones of the table."""
+    """Check and return the names of the two survival columns."""
     for parameter, name, other in (("time", time, "event"), ("event", event, "time")):
         if name is None:
             raise ValueError(
-                f"{other}= is given without {parameter}=: survival needs both, the column of "
-                "times and the column that says whether the event happened"
+                f"{other}= is given without {parameter}=; survival needs both the column "
+                "of times and the column of events"
             )
         if str(name) not in names:
             raise ValueError(
                 f"{parameter}={str(name)!r} is not a column of the table, which has "
-                f"{listed(names)}: name one of them"
+                f"{listed(names)}; choose one of them"
             )
     if str(time) == str(event):
-        raise ValueError(f"time= and event= both name {str(time)!r}: name two columns")
+        raise ValueError(f"time= and event= both name {str(time)!r}; choose two different columns")
     return str(time), str(event)
 
 
 def _times(name: str, values: Any, ids: Any) -> Vector:
-    """Times as numbers, durations in days; NaN where missing."""
+    """Return times as numbers, durations in days, with NaN for missing values."""
     import pandas as pd
     from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_timedelta64_dtype
 
     if is_datetime64_any_dtype(values.dtype) or is_bool_dtype(values.dtype):
         raise ValueError(
-            f"time={name!r} holds {values.dtype} values: give the time from the start until the "
+            f"time={name!r} has {values.dtype} values; use the time from the start to the "
             "event or the last observation, as a number or a duration"
         )
     if is_timedelta64_dtype(values.dtype):
@@ -320,21 +326,21 @@ def _times(name: str, values: Any, ids: Any) -> Vector:
         odd = np.flatnonzero((numbers.isna() & values.notna()).to_numpy())
         if odd.size:
             raise ValueError(
-                f"time={name!r} holds {quoted(values.iloc[odd[0]])} in row {ids[odd[0]]!r}, "
-                "which is not a number: correct it, or leave it empty"
+                f"time={name!r} is {quoted(values.iloc[odd[0]])} in row {ids[odd[0]]!r}, "
+                "which is not a number; correct it, or leave it empty"
             )
         times = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero((times < 0) | np.isinf(times))
     if bad.size:
         raise ValueError(
-            f"time={name!r} is {times[bad[0]]:g} in row {ids[bad[0]]!r}, but times are finite "
-            "and not negative: correct it, or leave it empty"
+            f"time={name!r} is {times[bad[0]]:g} in row {ids[bad[0]]!r}, but times must "
+            "be finite and not negative; correct it, or leave it empty"
         )
     return np.asarray(times, dtype=np.float64)
 
 
 def _events(name: str, values: Any, ids: Any) -> Vector:
-    """Events as ones and zeros; NaN where missing."""
+    """Return events as ones and zeros, with NaN for missing values."""
     found = np.full(len(values), np.nan)
     cells = cells_of(values)
     for row in np.flatnonzero(values.notna().to_numpy()).tolist():
@@ -342,8 +348,8 @@ def _events(name: str, values: Any, ids: Any) -> Vector:
         known = IS_EVENT.get(level_text(cell).strip().lower())
         if known is None:
             raise ValueError(
-                f"event={name!r} holds {quoted(cell)} in row {ids[row]!r}, but an event is "
-                "true or false, or 1 or 0: write 1 where it happened and 0 where it did not"
+                f"event={name!r} is {quoted(cell)} in row {ids[row]!r}, but an event must "
+                "be true or false, or 1 or 0; use 1 if it happened and 0 if not"
             )
         found[row] = known
     return found

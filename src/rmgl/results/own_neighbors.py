@@ -1,14 +1,13 @@
-"""What every view says alone: the nearest neighbors of the entities in it, and whether these are in
-the same cluster.
+"""Evidence of each view alone: whether the nearest neighbors in it are in the same cluster.
 
 The layers of the views are learned with the common embedding as a guide, so they follow the
-clusters whatever the view says: 96 % of the edge weight of a view of noise can lie inside clusters.
-Statements about a view are therefore made from its own neighbors, before anything is learned,
-beside what chance would give (`rmgl.results.own_neighbors`).
+clusters even if the view does not: 96 % of the edge weight of a view of noise can lie inside
+clusters. Statements about a view are therefore based on its own neighbors, before anything is
+learned, and compared with chance.
 
-Entities with the same row in a view are one *point* of it, so that a view may have any number of
-copies. Where entities are many, a sample of them is asked for its neighbors: the same in all views,
-and whatever the order of the rows.
+Entities with identical rows in a view form one *point* of it, so a view may have any number of
+copies. If there are many entities, the neighbors of a sample are used. The sample is the same in
+all views, and does not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from rmgl.views.views import Views
 
 ASKED_NEIGHBORS = 12
 MOST_ASKED = 5000
-"""Entities whose neighbors are looked for; where there are more, a sample of so many."""
+"""Maximum number of entities for which neighbors are searched. Larger data are sampled."""
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -37,24 +36,27 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class OwnNeighbors:
-    """The neighbors of entities in one view; the weights of those of an entity sum to one."""
+    """Neighbors of entities in one view. The weights of the neighbors of an entity sum to one."""
 
     graph: sparse.csr_array
-    """Entry (p, q) is the weight of each entity at point q among the neighbors of one at point p.
+    """Entry (p, q) is the weight of each entity at point q among the neighbors of an entity at
+    point p.
     """
     point: Indices | None = None
-    """The point of every entity, -1 for those that have no place in the view (None: each entity is
-    a point).
+    """Point of every entity, -1 for entities missing from the view. None if each entity is its own
+    point.
     """
     asked: Mask | None = None
-    """The entities whose neighbors are looked at (None: all)."""
+    """Entities for which neighbors are searched. None for all."""
 
     def inside(self, labels: Indices) -> Share:
-        """The mean share of the neighbors of an entity that are in its cluster."""
+        """Return the mean share of the neighbors of an entity that are in its cluster."""
         return self.by_cluster(labels, int(labels.max()) + 1)[0]
 
     def by_cluster(self, labels: Indices, n_clusters: int) -> list[Share]:
-        """That share for all entities together, and for those of each cluster."""
+        """Return the share of neighbors in the same cluster, for all entities together and for each
+        cluster.
+        """
         votes, deals = self.votes(labels, n_clusters), self.deals()
         total = np.bincount(labels, weights=np.asarray(votes.sum(axis=1)), minlength=n_clusters)
         own = np.bincount(
@@ -67,8 +69,8 @@ class OwnNeighbors:
         return [Share(float(share), *chance) for share, chance in zip(found, chances, strict=True)]
 
     def votes(self, labels: Indices, n_clusters: int) -> sparse.csr_array:
-        """The weight of the neighbors of every entity in each cluster, (N, K); none for those that
-        are not asked.
+        """Return the weight of the neighbors of every entity in each cluster, (N, K). Zero for
+        entities that are not sampled.
         """
         entities, points = self._entities, self._points
         there = np.flatnonzero(points >= 0)
@@ -87,7 +89,7 @@ class OwnNeighbors:
         return sparse.csr_array(places @ (self.graph @ members) - itself)
 
     def deals(self) -> Deals:
-        """What chance depends on."""
+        """Return the sums that determine the share expected by chance."""
         points, n_points = self._points, self.graph.shape[0]
         n_here, n_asked = (
             np.bincount(some, minlength=n_points).astype(np.float64)
@@ -96,7 +98,7 @@ class OwnNeighbors:
         graph, itself = self.graph, self.graph.diagonal()
         squared = graph.power(2)
         out, into = graph @ n_here - itself, graph.T @ n_asked
-        # of those that are asked; the others have neighbors that list them only
+        # rows of sampled entities; the others only occur as neighbors
         both = out + into - itself
         mutual = float(n_asked @ (graph.multiply(graph.T) @ n_asked))
         return Deals(
@@ -114,12 +116,12 @@ class OwnNeighbors:
 
     @property
     def _entities(self) -> Indices:
-        """The entities that are asked and have a place in the view."""
+        """Return the sampled entities that are observed in the view."""
         return np.flatnonzero((self._points >= 0) & (True if self.asked is None else self.asked))
 
 
 def own_neighbors(views: Views) -> list[OwnNeighbors]:
-    """The neighbors of all entities, or of a sample of them, in every view alone.
+    """Find the neighbors of all entities, or of a sample, in each view alone.
 
     Examples
     --------
@@ -136,9 +138,7 @@ def own_neighbors(views: Views) -> list[OwnNeighbors]:
 
 
 def sample_of(views: Views) -> Mask | None:
-    """The entities to ask, by what the views say about them and not by where they stand (None:
-    all).
-    """
+    """Sample entities by their values in the views, not by row order. None for all."""
     if views.n_rows <= MOST_ASKED:
         return None
     asked = np.zeros(views.n_rows, dtype=bool)
@@ -151,8 +151,8 @@ def sample_of(views: Views) -> Mask | None:
 
 
 def of_graph(weights: sparse.csr_array, asked: Mask | None) -> OwnNeighbors:
-    """The edges of a graph, those of each entity summing to one; entities without edges have no
-    place in it.
+    """Return the edges of a graph, scaled to sum to one for each entity. Entities without edges are
+    treated as missing.
     """
     graph = sparse.csr_array(weights, copy=True)
     graph.setdiag(0.0)
@@ -169,9 +169,9 @@ def of_graph(weights: sparse.csr_array, asked: Mask | None) -> OwnNeighbors:
 
 
 def of_rows(view: View, asked: Mask | None) -> OwnNeighbors:
-    """The nearest neighbors by distance; those that are tied for the last places share them.
+    """Find the nearest neighbors by distance. Ties for the last places share them.
 
-    Where more than 512 different rows are tied for these, only those that are nearer count.
+    If more than 512 different rows are tied, only the nearer ones count.
     """
     rows = np.flatnonzero(view.mask)
     first, number = points_of(view)
@@ -182,17 +182,17 @@ def of_rows(view: View, asked: Mask | None) -> OwnNeighbors:
         view.space().among(None if first.size == rows.size else first),
         np.bincount(number),
     )
-    if first.size == 1:  # all rows are the same
+    if first.size == 1:  # all rows are identical
         return OwnNeighbors(sparse.csr_array([[1.0 / (rows.size - 1)]]), point, asked)
     lists = closed_lists(searching(space), nodes, ASKED_NEIGHBORS, ASKED_NEIGHBORS + SPARE)
     return OwnNeighbors(graph_of(lists, space, counts), point, asked)
 
 
 def points_of(view: View) -> tuple[Indices, Indices]:
-    """The first observed row at each point of a view, and the point of every observed row."""
+    """Return the first observed row at each point, and the point of every observed row."""
     X, gaps = view.own(), view.own_gaps()
     everyone = np.arange(X.shape[0])
-    if not view.comparable:  # copies would not know of one another
+    if not view.comparable:  # copies would not find one another
         return everyone, everyone
     places, keys = projected(X, gaps), np.zeros(X.shape[0], dtype=np.uint64)
     unclear = tied(places)
@@ -208,7 +208,9 @@ def points_of(view: View) -> tuple[Indices, Indices]:
 
 
 def graph_of(lists: list[NearBlock], space: Any, counts: Indices) -> sparse.csr_array:
-    """The graph of closed lists of points; `counts` are the entities at each of them."""
+    """Return the graph of closed neighbor lists of points. `counts` contains the number of entities
+    at each point.
+    """
     left, right, weights = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], [np.empty(0)]
     for block in lists:
         itself = block.nodes[:, None]
@@ -234,10 +236,10 @@ def graph_of(lists: list[NearBlock], space: Any, counts: Indices) -> sparse.csr_
 
 
 def shares_of_entities(distances: NDArray[np.float64], held: NDArray[Any]) -> NDArray[np.float64]:
-    """What each of the entities at listed points has of the places of neighbors: those that are
-    tied for the last ones share them.
+    """Return the share of the neighbor places for each entity at the listed points. Ties for the
+    last places share them.
 
-    `held` are the entities at each point.
+    `held` contains the number of entities at each point.
     """
     order = np.argsort(distances, axis=1)
     needed = np.minimum(ASKED_NEIGHBORS, held.sum(axis=1, keepdims=True))
@@ -253,47 +255,45 @@ def shares_of_entities(distances: NDArray[np.float64], held: NDArray[Any]) -> ND
 
 
 SURE = 3.0
-"""Standard deviations above chance from which a share is more than chance."""
+"""Number of standard deviations above chance from which a share counts as more than chance."""
 ROUNDING = 1e-12
-"""Variance, as a share of the squares that it is a difference of, up to which it is a rounding
-error.
-"""
+"""A variance below this share of the squares it is computed from is a rounding error."""
 
 
 @record
 @dataclass(frozen=True)
 class Share:
-    """A share of neighbors in the same cluster, beside the share that chance gives."""
+    """Share of neighbors in the same cluster, with the share expected by chance."""
 
     found: float
-    """NaN if it was not measured."""
+    """Observed share. NaN if not measured."""
     chance: float
-    """The mean over all deals of the clusters to the entities."""
+    """Mean share over all random assignments of the entities to clusters of the same sizes."""
     deviation: float
-    """The standard deviation over these deals."""
+    """Standard deviation of the share over the random assignments."""
 
     @property
     def is_more(self) -> bool:
-        """Whether it is more than chance."""
+        """Whether the share is larger than chance."""
         return bool(self.found > self.chance + SURE * self.deviation) and self.leaves_room
 
     @property
     def beyond_chance(self) -> float:
-        """How far it is from chance (0) to all neighbors (1)."""
+        """Position of the share between chance (0) and all neighbors (1)."""
         return (self.found - self.chance) / (1 - self.chance)
 
     @property
     def leaves_room(self) -> bool:
-        """Whether the share depends on the clusters: not if there is one, or if all other entities
-        are neighbors.
+        """Whether the share depends on the clusters. It does not if there is one cluster, or if all
+        other entities are neighbors.
         """
         return bool(self.deviation > 0)
 
 
 @dataclass(frozen=True)
 class Deals:
-    """What mean and variance over all deals depend on: sums over the neighbors W of n entities, of
-    which none is its own neighbor.
+    """Sums that determine mean and variance over all random assignments, computed from the neighbor
+    weights W of n entities. No entity is its own neighbor.
     """
 
     n: int
@@ -309,7 +309,9 @@ class Deals:
     """sum_i r_i (r_i + c_i)"""
 
     def inside_all(self, sizes: NDArray[np.intp]) -> tuple[float, float]:
-        """Mean and standard deviation of the share of weight inside clusters of given sizes."""
+        """Return mean and standard deviation of the share of weight inside clusters of the given
+        sizes.
+        """
         if self.n < 2 or self.total == 0:
             return float("nan"), float("nan")
         chance = float(sizes @ (sizes - 1.0)) / (self.n * (self.n - 1.0))
@@ -317,8 +319,8 @@ class Deals:
         return chance, deviation(square - (chance * self.total) ** 2, square) / self.total
 
     def inside_one(self, size: int) -> tuple[float, float]:
-        """Mean and standard deviation of the share of the weight of the members of one cluster of a
-        given size that is inside of it.
+        """Return mean and standard deviation of the share of a cluster's neighbor weight that is
+        inside the cluster, for a cluster of the given size.
         """
         if self.n < 2 or self.total == 0 or size == 0:
             return float("nan"), float("nan")
@@ -339,8 +341,8 @@ class Deals:
         return chance, deviation(variance, square) / members
 
     def _square(self, sizes: NDArray[np.intp]) -> float:
-        """The mean square of the weight inside clusters; 0 where entities are too few for it to
-        vary.
+        """Return the mean square of the weight inside clusters. 0 if there are too few entities for
+        it to vary.
         """
         if self.n < 4:
             return 0.0
@@ -350,5 +352,5 @@ class Deals:
 
 
 def deviation(variance: float, square: float) -> float:
-    """The standard deviation, 0 if the variance is a rounding error."""
+    """Return the standard deviation. 0 if the variance is a rounding error."""
     return float(np.sqrt(variance)) if variance > ROUNDING * square else 0.0

@@ -1,4 +1,6 @@
-"""What a fit chose, on what evidence, and where that evidence is weak: `print(model.report_)`."""
+"""The report of a fit, with its choices, the evidence for them, and weak points:
+`print(model.report_)`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ GAP_TOL = 1e-3
 @record
 @dataclass(frozen=True)
 class ViewReport:
-    """What was done to one view, and how much it counts."""
+    """Scaling, weight and evidence of one view."""
 
     name: str
     scale: str
@@ -49,34 +51,35 @@ class ViewReport:
     weight: float
     roughness: float | None
     """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1
-    if they are unrelated (None: it was not measured, or no edge of the layer can show it)."""
+    if they are unrelated. None if not measured, or if the layer has no edge to measure it.
+    """
     n_missing: int
     """Number of entities that are missing from this view."""
     n_empty: int
     """Number of rows of zeros, which are treated as missing."""
     columns: list[str] = field(default_factory=list)
-    """What columns were taken for, and why, where they are not all numbers; and those that are left
-    out.
+    """Kind of each column and the reason for it, if not all are numbers, and the columns that are
+    left out.
     """
     gaps: Gaps | None = None
-    """What is missing from the rows of this view (None: no cell is)."""
+    """Missing cells of the observed rows of this view. None if no cell is missing."""
     inside: Share | None = None
-    """The share of the 12 nearest neighbors of an entity, in this view alone, that are in its
-    cluster (None: it is not known).
+    """Share of the 12 nearest neighbors of an entity, in this view alone, that are in its cluster.
+    None if unknown.
     """
     inside_unknown: str = ""
-    """Why it is not known."""
+    """Reason why `inside` is unknown."""
     is_network: bool = False
     reliability: float | None = None
-    """How far halves of its columns confirm each other, from 0 to 1 (None: it is not known, or the
-    view has no columns).
+    """Agreement between halves of its columns, from 0 to 1. None if unknown, or if the view has no
+    columns.
     """
 
 
 @record
 @dataclass(frozen=True)
 class Report:
-    """What was chosen for scale, alpha, beta, weights and K, and why. `str` gives sentences,
+    """Choices of scale, alpha, beta, weights and K, with the reasons. `str` gives sentences, and
     `as_dict` plain data.
     """
 
@@ -88,55 +91,55 @@ class Report:
     consensus: bool
     views: list[ViewReport]
     eigengap: float
-    """(next eigenvalue - last one used) / next eigenvalue, of the common graph."""
+    """(next eigenvalue - last one used) / next eigenvalue, in the common graph."""
     within: float
-    """The share of the common graph's edge weight that lies inside clusters."""
+    """Share of the common graph's edge weight inside clusters."""
     exact: bool
     kkt_residual: float
     converged: bool
     neighbor_share: float = 0.0
-    """The weight of the plain neighbor layer in the common graph, as a share of that of all other
-    layers (0: there is none).
+    """Weight of the plain neighbor layer in the common graph, relative to that of all other layers.
+    0 if there is no such layer.
     """
     consensus_share: float = 0.0
-    """The share of the costs of the consensus that the layers of the views were learned with."""
+    """Factor of the consensus costs that were added to the costs of each view."""
     n_fragments: int = 0
-    """Entities that took no part in the embedding because they form fragments."""
+    """Number of entities left out of the embedding because they form fragments."""
     fragments: str = ""
-    """The first of them, by name."""
+    """Names of the first entities in fragments."""
     n_placed: int = 0
-    """Entities that took no part because they are missing from a view, and were placed afterwards.
+    """Number of entities left out of the fit because they are missing from a view, and placed
+    afterwards.
     """
     uncertainty: float = 0.0
-    """How accurately roughness is known, where entities are few; it was added to the roughness of
-    every view.
+    """Uncertainty of roughness with few entities, which was added to the roughness of every view.
     """
     trust: Trust | None = None
-    """How far the answer can be trusted (None: models of earlier versions)."""
+    """Trust in the answer. None in models of earlier versions."""
     refits: Refits | None = None
-    """How well second answers agree with the first (None: they were not computed)."""
+    """Agreement of quick refits with the fit. None if they were not computed."""
     weak_points: list[Finding] = field(default_factory=list)
-    """Where the evidence is weak."""
+    """Findings about weak evidence."""
     local_scaling: bool = True
-    """Whether squared distances were taken in units of the distances to the 7th neighbors."""
+    """Whether squared distances are relative to the distances to the 7th neighbors."""
     weighing: str = "agreement"
-    """The rule by which views were weighted."""
+    """Rule for the weights of the views."""
     consensus_rule: str = "overlap"
-    """The rule by which it was decided whether there is a consensus layer."""
+    """Rule for learning a consensus layer."""
     beyond_chance: bool = False
-    """Whether views were weighted by their agreement with the others beyond chance, as beside
-    networks.
+    """Whether views were weighted by their agreement with the others beyond chance, as is done
+    beside networks.
     """
     network_share: float = 0.0
-    """The share of the neighbors in the networks in the rows that the consensus was learned from
-    (0: rows are as they are).
+    """Share of the network neighbors in the smoothed rows from which the consensus was learned. 0
+    if the rows were not smoothed.
     """
     given_pairs: bool = False
     """Whether a layer was learned on the pairs of a network or of sparse distances, which has no
-    others.
+    other pairs.
     """
     doubts: dict[str, str] = field(default_factory=dict)
-    """For every layer that is not known to be exact why it is not."""
+    """Reason of every layer that is not known to be exact."""
 
     @property
     def warnings(self) -> list[str]:
@@ -145,8 +148,8 @@ class Report:
 
     @property
     def findings(self) -> list[Finding]:
-        """All that the report says, beside its tables: the reasons of the verdict, what was chosen
-        and measured, and weak evidence.
+        """All findings of the report: reasons for the verdict, choices and measurements, and weak
+        evidence.
         """
         return [
             *([] if self.trust is None else self.trust.findings),
@@ -156,8 +159,8 @@ class Report:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as plain data, with the findings once, and as sentences where they are reasons
-        or warnings.
+        """Return the fields as plain data, with all findings, and with reasons and warnings as
+        sentences.
         """
         data = asdict(self)
         del data["weak_points"]
@@ -170,8 +173,8 @@ class Report:
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row for each view: how it was scaled, how much it
-        counts, and what its own neighbors say about the clusters, beside chance.
+        """Return a pandas DataFrame with one row per view: scaling, weight, and the share of its
+        own neighbors in the same cluster, with the share by chance.
         """
         import pandas as pd
 
@@ -190,7 +193,7 @@ class Report:
         return frame.astype(dict.fromkeys(measured, float)).rename(columns={"name": "view"})
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the verdict, the views, and where the evidence is weak."""
+        """Return HTML for notebooks: the verdict, the views, and the warnings."""
         trust = "" if self.trust is None else f" Trust: {self.trust}."
         chosen = f"{self.n_clusters} clusters ({self.n_clusters_reason})"
         return as_html(
@@ -200,7 +203,7 @@ class Report:
         )
 
     def _table(self) -> list[str]:
-        """The numbers of every view."""
+        """Return the table of views as lines of text."""
         titles = ("alpha", "beta", "edges/node", "weight", "roughness", "inside", "chance")
 
         def line(name: str, numbers: Sequence[str]) -> str:
@@ -224,8 +227,8 @@ class Report:
             lines.append(line(view.name, (*known, *inside)))
         if any(view.inside is not None for view in self.views):
             lines.append(
-                "Inside: the share of the 12 nearest neighbors in a view alone that are in "
-                "the same cluster; and by chance."
+                "Inside: share of the 12 nearest neighbors, in each view alone, that are "
+                "in the same cluster, and the share by chance."
             )
         reasons = dict.fromkeys(
             view.inside_unknown
@@ -234,7 +237,7 @@ class Report:
         )
         for reason in reasons:
             names = ", ".join(view.name for view in self.views if view.inside_unknown == reason)
-            lines.append(f"Inside is not known for {names}: {reason}.")
+            lines.append(f"Inside is unknown for {names}: {reason}.")
         return lines
 
     def __str__(self) -> str:
@@ -254,7 +257,7 @@ class Report:
 
 
 def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
-    """The report of a fit whose report was not made before, from its parts on the views."""
+    """Return the report of a fit, built from the sections about its views."""
     evidence, rules = fitted.evidence, fitted.parameters.rules
     assert evidence is not None
     refits = second_answers(
@@ -281,7 +284,7 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
 def report_without_verdict(
     views: list[ViewReport], fitted: FittedModel, refits: Refits | None
 ) -> Report:
-    """What was chosen and measured."""
+    """Return findings about choices and measurements."""
     evidence, layers, beta = fitted.evidence, fitted.layers_as_learned, fitted.beta
     assert evidence is not None
     parameters, rules, number = fitted.parameters, fitted.parameters.rules.named(), fitted.number
@@ -317,7 +320,7 @@ def report_without_verdict(
 
 
 def weak_points_of_fit(fitted: FittedModel) -> Iterator[Finding]:
-    """What the views, the layers and the number of clusters leave open."""
+    """Return findings about weak evidence in the views, the layers and the number of clusters."""
     evidence, number = fitted.evidence, fitted.number
     assert evidence is not None
     yield from (warning("looks like a network", name) for name in evidence.recognized)
@@ -329,7 +332,7 @@ def weak_points_of_fit(fitted: FittedModel) -> Iterator[Finding]:
 
 
 def describe_views(fitted: FittedModel) -> list[ViewReport]:
-    """The part of the report on each view."""
+    """Return the report section of each view."""
     assert fitted.evidence is not None
     views, roughness, columns, order = (
         fitted.views,
@@ -364,8 +367,8 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
 
 
 def eigengap(graph: Graph, embedding: Embedding, balanced: bool = False) -> float:
-    """(lambda_K+1 - lambda_K) / lambda_K+1 of a graph near that of the embedding; 0 where no
-    eigenvalue above zero comes next.
+    """Return (lambda_K+1 - lambda_K) / lambda_K+1 of a graph close to that of the embedding. 0 if
+    the next eigenvalue is zero.
     """
     n_clusters = embedding.vectors.shape[1]
     if n_clusters >= graph.shape[0]:

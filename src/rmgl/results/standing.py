@@ -1,11 +1,11 @@
-"""How firmly every entity stands in its cluster, as the learned graphs see it.
+"""Confidence of every entity's cluster, measured in the learned graphs.
 
 In a view, an entity *names* the cluster of most of its nearest neighbors in that view alone
-(`rmgl.results.own_neighbors`), and in other layers the one to which most of its edge weight leads.
-Its *confidence* is a / (a + b), where a is its edge weight to its own cluster and b that to the
-strongest other cluster in the common graph, the sum of the layers times beta: 1 if there is no
-other, 1/2 if both are equally strong. In dense graphs every entity has weak edges to all clusters,
-which this does not count as doubt.
+(`rmgl.results.own_neighbors`). In other layers, it names the cluster that gets most of its edge
+weight. Its *confidence* is a / (a + b), where a is its edge weight to its own cluster and b its
+edge weight to the strongest other cluster in the common graph, the sum of the layers times beta.
+The confidence is 1 if there is no other cluster, and 1/2 if both are equally strong. In dense
+graphs every entity has weak edges to all clusters; these do not lower its confidence.
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ from rmgl.results.own_neighbors import OwnNeighbors
 
 Vector = NDArray[np.float64]
 ROWS = 1 << 16
-"""Rows that are looked at together, to bound memory."""
+"""Number of rows processed together, to limit memory."""
 DOUBTFUL = 0.6
 """Confidence below which an entity is called doubtful."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Where the edges of the entities lead in one graph."""
+    """Distribution of the edge weight of the entities over the clusters in one graph."""
 
     own: Vector
-    """The share of the edge weight of every entity that leads to its own cluster; NaN without
-    edges.
-    """
+    """Share of each entity's edge weight that goes to its own cluster. NaN without edges."""
     named: NDArray[np.intp]
-    """The cluster that gets the largest share; -1 without edges."""
+    """Cluster with the largest share. -1 without edges."""
     of_named: Vector
-    """The share of that cluster."""
+    """Share of the cluster with the largest share."""
     of_rival: Vector
-    """The largest share of another cluster than its own; 0 if there is none."""
+    """Largest share of a cluster other than its own. 0 if there is none."""
     by_cluster: Vector
-    """The share of the edge weight of the members of every cluster that stays inside it; NaN for a
-    cluster without edges.
+    """Share of the edge weight of each cluster's members that stays inside the cluster. NaN without
+    edges.
     """
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The shares in every layer and in the common graph, and what follows from them."""
+    """Shares in every layer and in the common graph, and the confidence derived from them."""
 
     layers: list[Shares]
     common: Shares
     agreement: Vector
-    """The share of the views in which the entity names its own cluster, among those in which it has
-    neighbors; NaN if there are none.
+    """Share of the views in which the entity names its own cluster, among the views in which it has
+    neighbors. NaN if there are none.
     """
     agreement_by_chance: float
-    """The mean of that share over all entities if their clusters were dealt out at random; NaN if
-    there are no neighbors.
+    """Mean share over all entities if their clusters were assigned at random. NaN if there are no
+    neighbors.
     """
 
     @property
     def confidence(self) -> Vector:
-        """Its own cluster against the strongest other one, from 0 to 1; NaN without edges."""
+        """Strength of its own cluster against the strongest other one, from 0 to 1. NaN without
+        edges.
+        """
         return self.common.own / (self.common.own + self.common.of_rival)
 
     @property
     def doubtful(self) -> NDArray[np.intp]:
-        """The entities of low confidence, the lowest first."""
+        """Return the entities of low confidence, lowest first."""
         found = np.flatnonzero(self.confidence < DOUBTFUL)
         return found[np.argsort(self.confidence[found], kind="stable")]
 
@@ -81,11 +81,11 @@ def standing_of(
     n_clusters: int,
     own: Sequence[OwnNeighbors] = (),
 ) -> Standing:
-    """Look at the edges of every entity in the common graph, at its neighbors in every view alone,
-    and at its edges in all other layers.
+    """Measure the edges of every entity in the common graph, its neighbors in each view alone, and
+    its edges in all other layers.
 
-    `own` are the neighbors in the views, in the order of their layers; nothing is said about the
-    views without them.
+    `own` contains the neighbors in the views, in the order of their layers. Without it, views are
+    not assessed.
 
     Examples
     --------
@@ -116,8 +116,8 @@ def standing_of(
 
 
 def named_by_chance(of_views: Sequence[Shares], labels: NDArray[np.intp]) -> float:
-    """The share of the entities, of all views together, that name their cluster if those that they
-    name are dealt out at random.
+    """Return the share of entities, over all views, that would name their own cluster if the named
+    clusters were assigned at random.
     """
     met, asked = 0.0, 0
     for found in of_views:
@@ -133,7 +133,7 @@ def named_by_chance(of_views: Sequence[Shares], labels: NDArray[np.intp]) -> flo
 
 @dataclass(frozen=True)
 class Votes:
-    """The weight of every entity to each cluster (N, K): a matrix, or a product that is not formed
+    """Weight of every entity to each cluster, (N, K): a matrix, or a product that is never formed
     as a whole.
     """
 
@@ -141,7 +141,7 @@ class Votes:
     right: sparse.csr_array | None = None
 
     def of_rows(self, start: int, stop: int) -> Vector:
-        """Those of some of the entities."""
+        """Return the weights of some of the entities."""
         part = self.left[start:stop]
         votes: Vector = (part if self.right is None else part @ self.right).toarray()
         return votes
@@ -150,7 +150,7 @@ class Votes:
 def shares_of(
     votes: Sequence[Votes], weights: Sequence[float], labels: NDArray[np.intp], n_clusters: int
 ) -> Shares:
-    """The shares in a weighted sum of graphs, which is never formed."""
+    """Return the shares in a weighted sum of graphs without forming the sum."""
     n = labels.size
     own, of_named, of_rival = (np.full(n, np.nan) for _ in range(3))
     named = np.full(n, -1, dtype=np.intp)
@@ -176,11 +176,11 @@ def shares_of(
 def agreement_of_views(
     of_views: Sequence[Shares],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The share of the entities for which each two views name the same cluster, among those with
-    neighbors in both, and by chance.
+    """Return the share of entities for which each pair of views names the same cluster, among those
+    with neighbors in both, and the share by chance.
 
-    By chance, the clusters that one view names are dealt out at random. Both are NaN where no
-    entity has neighbors in both.
+    By chance means that the clusters named in one view are assigned at random. Both shares are NaN
+    if no entity has neighbors in both views.
     """
     matrix, chance = np.full((2, len(of_views), len(of_views)), np.nan)
     for a, first in enumerate(of_views):

@@ -1,19 +1,20 @@
 """Survival of the clusters: Kaplan-Meier curves, median survival, and the log-rank test.
 
-Every entity has a time and says whether the event happened then; if not, it was observed without
-the event until that time (it is censored). At a time with d events among n entities at risk, the
-Kaplan-Meier curve of a cluster falls by the share d / n. Its confidence band is that of Greenwood's
-variance on the scale log(-log S), and the limits of the median are the times at which the limits of
-the band fall to one half (Brookmeyer and Crowley, 1982).
+Every entity has a time, and a flag for whether the event happened then. If not, the entity is
+censored: it was observed without the event until that time. At a time with d events among n
+entities at risk, the Kaplan-Meier curve of a cluster falls by the share d / n. The confidence band
+uses Greenwood's variance on the scale log(-log S). The confidence limits of the median are the
+times at which the limits of the band fall to one half (Brookmeyer and Crowley, 1982).
 
-The log-rank test compares the events O_k of every cluster with those that it would have if all
+The log-rank test compares the number of events O_k of every cluster with the number expected if all
 clusters had the same risk at all times,
 
     E_k  = sum_j d_j n_kj / n_j
     V_kl = sum_j d_j (n_j - d_j) / (n_j - 1) (n_kj / n_j) (1{k=l} - n_lj / n_j)
     chi2 = (O - E)' V^+ (O - E)
 
-over the times j with events; it has one degree of freedom less than there are clusters at risk.
+summed over the times j with events. It has one degree of freedom less than the number of clusters
+at risk.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from scipy.special import ndtri
 Vector = NDArray[np.float64]
 Counts = NDArray[np.intp]
 CONFIDENCE = 0.95
-"""The level of confidence bands and intervals."""
+"""Level of confidence bands and intervals."""
 TIMES_AT_ONCE = 65_536
-"""Times with events that the log-rank test adds up at once, so that its memory is bounded."""
+"""Number of event times that the log-rank test sums at once, to limit memory."""
 
 
 @dataclass(frozen=True)
 class SurvivalCurve:
-    """The survival of one cluster.
+    """Survival of one cluster.
 
     Examples
     --------
@@ -51,43 +52,45 @@ class SurvivalCurve:
     """Number of entities with a time and an event."""
     n_events: int
     times: Vector
-    """The different times, in increasing order."""
+    """Distinct times in increasing order."""
     survival: Vector
-    """The share that has had no event up to and including each time (Kaplan-Meier)."""
+    """Share of entities without an event up to and including each time (Kaplan-Meier)."""
     lower: Vector
-    """The lower and"""
+    """Lower limit of the 95 % confidence band at each time."""
     upper: Vector
-    """the upper limit of the 95 % confidence band."""
+    """Upper limit of the 95 % confidence band at each time."""
     at_risk: Counts
     """Number of entities at risk just before each time."""
     censored: Vector
-    """The times at which entities left without an event."""
+    """Times at which entities were censored."""
     median: float
-    """The first time at which at most half survive; infinite if that is not reached."""
+    """Median survival: the first time at which at most half survive. Infinite if not reached."""
     median_lower: float
-    """The limits of its 95 % confidence interval; infinite if they are not reached."""
+    """Lower limit of the median's 95 % confidence interval. Like the upper limit, it is infinite if
+    not reached.
+    """
     median_upper: float
 
     def n_at_risk(self, times: Vector) -> Counts:
-        """Return the number of entities at risk just before some times."""
+        """Return the number of entities at risk just before the given times."""
         place = np.searchsorted(self.times, times, side="left")
         return np.append(self.at_risk, 0)[place].astype(np.intp)
 
     def corners(self) -> dict[str, Vector]:
-        """Return the corners of the steps of the curve and its band, from time 0 on: `time`,
-        `survival`, `lower` and `upper`.
+        """Return the corners of the step curve and its band from time 0 on: `time`, `survival`,
+        `lower` and `upper`.
         """
         shares = {"survival": self.survival, "lower": self.lower, "upper": self.upper}
         steps = {name: np.repeat(np.append(1.0, of), 2)[:-1] for name, of in shares.items()}
         return {"time": np.repeat(np.append(0.0, self.times), 2)[1:], **steps}
 
     def survival_at(self, times: Vector) -> Vector:
-        """Return the share that has had no event up to and including some times."""
+        """Return the share of entities without an event up to and including the given times."""
         place = np.searchsorted(self.times, times, side="right")
         return np.append(1.0, self.survival)[place]
 
     def thinned(self, most: int) -> SurvivalCurve:
-        """Return the curve at no more than `most` of its times, which are evenly spread."""
+        """Return the curve at `most` or fewer of its times, evenly spaced."""
         if self.times.size <= most:
             return self
         kept = np.unique(np.linspace(0, self.times.size - 1, most).astype(np.intp))
@@ -99,19 +102,19 @@ class SurvivalCurve:
 
 @dataclass(frozen=True)
 class Survival:
-    """The survival of all clusters, and how it was compared."""
+    """Survival of all clusters, and the numbers behind their comparison."""
 
     time: str
-    """The name of the column of times,"""
+    """Name of the column of times."""
     event: str
-    """and of that of events."""
+    """Name of the column of events."""
     curves: tuple[SurvivalCurve, ...]
-    """One curve for each cluster in which somebody has a time and an event."""
+    """One curve for each cluster with at least one time and event."""
     expected: Vector
-    """The events that each of these would have if all clusters had the same risk."""
+    """Expected number of events of each curve's cluster if all clusters had the same risk."""
 
     def __str__(self) -> str:
-        """One line for each cluster."""
+        """Return one line of text per cluster."""
         lines = [
             f"{'cluster':>7s} {'entities':>8s} {'events':>7s} {'expected':>8s}  "
             "median survival (95 % interval)"
@@ -125,7 +128,8 @@ class Survival:
 
 
 def median_text(curve: SurvivalCurve) -> str:
-    """The median survival and its confidence interval, in words where they are not reached.
+    """Return the median survival and its confidence interval as text, including limits that are not
+    reached.
 
     Examples
     --------
@@ -147,7 +151,7 @@ def survival_of(
     events: NDArray[np.bool_],
     labels: NDArray[np.intp],
 ) -> Survival:
-    """The curves of all clusters that have a time."""
+    """Return the curves of all clusters that have a time."""
     clusters = np.unique(labels)
     curves = tuple(
         curve_of(int(cluster), times[labels == cluster], events[labels == cluster])
@@ -160,7 +164,7 @@ def survival_of(
 
 
 def curve_of(cluster: int, times: Vector, events: NDArray[np.bool_]) -> SurvivalCurve:
-    """The Kaplan-Meier curve of some entities, with its confidence band and its median."""
+    """Return the Kaplan-Meier curve of some entities, with its confidence band and its median."""
     from scipy.stats import CensoredData, ecdf
 
     found = ecdf(CensoredData(uncensored=times[events], right=times[~events])).sf
@@ -185,15 +189,15 @@ def curve_of(cluster: int, times: Vector, events: NDArray[np.bool_]) -> Survival
 
 
 def _band(survival: Vector, at_risk: Counts, happened: Counts) -> tuple[Vector, Vector]:
-    """The confidence band of a survival curve.
+    """Return the confidence band of a survival curve.
 
-    Before the first event all survive, with certainty. Where nobody survives, the variance is not
-    defined: the lower limit is zero, and the upper one stays where it was.
+    Before the first event, survival is one with certainty. Where no entity survives, the variance
+    is undefined: the lower limit is zero, and the upper limit keeps its last value.
     """
     lower, upper = (survival >= 1).astype(np.float64), np.ones(survival.size)
     inner = np.flatnonzero((survival > 0) & (survival < 1))
     if inner.size:
-        left = np.maximum(at_risk - happened, 1)  # zero at the end alone, where nobody survives
+        left = np.maximum(at_risk - happened, 1)  # zero only at the end, where no entity survives
         variance = np.cumsum(happened / (at_risk * left))[inner]
         exponent = ndtri(0.5 + CONFIDENCE / 2) * np.sqrt(variance) / np.log(survival[inner])
         lower[inner] = survival[inner] ** np.exp(-exponent)
@@ -203,14 +207,14 @@ def _band(survival: Vector, at_risk: Counts, happened: Counts) -> tuple[Vector, 
 
 
 def _first_below_half(times: Vector, survival: Vector) -> float:
-    """The first time at which a curve is at most one half; infinite if there is none."""
-    below = np.flatnonzero(survival <= 0.5 + 1e-12)  # shares such as 0.7 * 5/7 are rounded
+    """Return the first time at which a curve is at most one half. Infinite if there is none."""
+    below = np.flatnonzero(survival <= 0.5 + 1e-12)  # allow for rounding, as in 0.7 * 5/7
     return float(times[below[0]]) if below.size else float("inf")
 
 
 @dataclass(frozen=True)
 class LogRank:
-    """What the log-rank test found."""
+    """Result of the log-rank test."""
 
     statistic: float
     df: int
@@ -218,10 +222,10 @@ class LogRank:
 
 
 def log_rank(times: Vector, events: NDArray[np.bool_], labels: NDArray[np.intp]) -> LogRank | None:
-    """Compare the survival of clusters; None if nothing can be compared.
+    """Compare the survival of clusters. Returns None if there is nothing to compare.
 
-    That is so without events, if only one cluster is at risk when the first one happens, or if all
-    that are at risk have theirs at the same time.
+    There is nothing to compare if there are no events, if only one cluster is at risk at the first
+    event, or if all entities at risk have their event at the same time.
 
     Examples
     --------
@@ -248,7 +252,9 @@ def log_rank(times: Vector, events: NDArray[np.bool_], labels: NDArray[np.intp])
 def _compared(
     times: Vector, events: NDArray[np.bool_], labels: NDArray[np.intp], clusters: Counts
 ) -> tuple[Vector, Vector, NDArray[np.float64]]:
-    """The events of each cluster, those expected, and the covariance of their differences."""
+    """Return the events of each cluster, the expected events, and the covariance of their
+    differences.
+    """
     moments = np.unique(times[events])
     own = [labels == cluster for cluster in clusters]
     all_times = [np.sort(times[mask]) for mask in own]
@@ -266,7 +272,7 @@ def _compared(
         share = risk / total
         expected += share @ happened
         factor = happened * (total - happened) / np.maximum(total - 1, 1)
-        # not by @, whose threads wait for one another on a busy machine
+        # avoid @, whose threads wait for one another on a busy machine
         products = np.einsum("kt,t,lt->kl", share, factor, share)
         variance += np.diag(share @ factor) - products
     return observed, expected, variance

@@ -1,10 +1,10 @@
-"""Clusters that are a table of categories: one to three columns, of one view or several, whose
-cells determine the clusters.
+"""Detect clusters that are a cross table of categories: one to three columns whose cells determine
+the clusters.
 
-Such clusters say no more than these columns do. They are no reason for doubt where the rest of the
-data has them, too: then the columns name what is there without them. Columns of zeros and ones that
-code one category side by side are one column here: those that the table leaves out say the same
-once more.
+Such clusters add nothing to these columns. They are not suspicious if the rest of the data shows
+them, too: the columns then only name clusters that exist without them. Columns of zeros and ones
+that encode one category together count as one column. Otherwise, the columns outside the table
+would repeat its information.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
 
 MOST_FACTORS = 24
-"""Columns of few values, those that say most about the clusters, of which up to three are crossed.
+"""Number of columns that are crossed, up to three at a time: those with few values and the most
+information about the clusters.
 """
 CROSSED = 3
 FEW = 3
-"""Cells for each cluster up to which a table has few,"""
+"""Maximum number of cells per cluster of a small table."""
 CELL_MEMBERS = 5
-"""and entities for each cell from which it is no accident that they share a cluster."""
+"""Minimum number of entities per cell for which a shared cluster is not a coincidence."""
 SAME = 0.95
-"""Share of the entities that must be in the cluster of most in their cell."""
+"""Share of the entities that must be in the majority cluster of their cell."""
 CLEAR = 0.7
-"""Share of the nearest neighbors in the same cluster from which the rest of a view has the
-clusters.
+"""Share of nearest neighbors in the same cluster above which the rest of a view shows the clusters.
 """
 
 Indices = NDArray[np.intp]
@@ -45,15 +45,15 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Factor:
-    """A column of few different values, or the rows of a view that has few different ones."""
+    """A column with few distinct values, or the rows of a view with few distinct rows."""
 
     view: int
     view_name: str
     columns: tuple[int, ...]
-    """The columns of numbers that it takes in its view, with those of the same category."""
+    """Columns of its view that it comprises, including those of the same category."""
     name: str
     levels: Indices
-    """The number of its value for every entity that is looked at, from 0."""
+    """Code of its value for every sampled entity, starting at 0."""
     is_rows: bool = False
 
     @property
@@ -63,7 +63,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Table:
-    """A cross table of which the clusters are unions of cells."""
+    """A cross table with cells that determine the clusters."""
 
     factors: tuple[Factor, ...]
 
@@ -71,17 +71,17 @@ class Table:
         return " x ".join(f"{factor.name} of view {factor.view_name!r}" for factor in self.factors)
 
     def columns_of(self, view: int) -> list[int]:
-        """The columns of numbers of a view that it takes."""
+        """Return the columns of a view that the table uses."""
         return [
             column for factor in self.factors if factor.view == view for column in factor.columns
         ]
 
 
 def cross_table(views: Views, labels: Indices) -> Table | None:
-    """A table whose cells determine the clusters (None: there is none), from columns rather than
-    whole rows, and from as few as possible.
+    """Find a table whose cells determine the clusters. Prefers columns to whole rows, and as few as
+    possible. Returns None if there is none.
 
-    Where entities are many, a sample of them is looked at.
+    If there are many entities, a sample is used.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
         for factor in factors_of(view.features, place, asked)
         if 2 <= factor.n_levels <= FEW * n_clusters
     ]
-    # equals stay in the order of views and columns
+    # ties keep the order of views and columns
     few.sort(key=lambda factor: -information(counts_of([factor], labels)))
     columns = [factor for factor in few if not factor.is_rows]
     for factors in (columns, few) if len(columns) < len(few) else (columns,):
@@ -118,14 +118,14 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
 
 
 def crossings(factors: Sequence[Factor]) -> Iterator[tuple[Factor, ...]]:
-    """All combinations of up to three of the first factors, single ones first."""
+    """Yield all combinations of up to three of the first factors, single factors first."""
     for size in range(1, CROSSED + 1):
         yield from combinations(factors[:MOST_FACTORS], size)
 
 
 def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -> Iterator[Factor]:
-    """The columns of a view at a place, the categories that some of them code, and its whole rows,
-    with their values for those asked.
+    """Return the factors of a view with their values for the sampled entities: columns, categories
+    encoded by several columns, and whole rows.
     """
     own = view if asked is None else view.of(np.flatnonzero(asked))
     X, gaps, there = own.own(), own.own_gaps(), own.mask
@@ -133,7 +133,7 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
     def levels(values: Indices) -> Indices:
         with_missing = np.full(own.n_rows, -1)
         with_missing[there] = values
-        # those that are missing from the view have a level of their own
+        # entities that are missing from the view have their own level
         return np.unique(with_missing, return_inverse=True)[1]
 
     if not there.any():
@@ -164,21 +164,21 @@ def factors_of(view: FeatureView, place: int, asked: NDArray[np.bool_] | None) -
             place,
             view.name,
             everything,
-            "the different rows",
+            "the distinct rows",
             levels(points_of(own)[1]),
             is_rows=True,
         )
 
 
 def places_of(X: sparse.csr_array) -> Any:
-    """The column of numbers that stands for the value of every cell, where each value of a column
-    has one of its own.
+    """Return the number of the indicator column for the value of every cell, if each value of a
+    column has its own indicator.
     """
     return X.sorted_indices().indices.reshape(X.shape[0], -1)
 
 
 def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
-    """The columns of numbers that stand for the values of some columns."""
+    """Return the indicator columns of the values of some columns."""
     return [
         number
         for column in columns
@@ -187,8 +187,8 @@ def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
 
 
 def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
-    """The columns of values that each column of a view takes, and what it is called; none if there
-    are too many.
+    """Return the encoded columns and the name of each original column of a view. Empty if there are
+    too many columns.
     """
     encoding = view.encoding
     if encoding is not None:
@@ -208,17 +208,17 @@ def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
 
 
 def with_categories(columns: Sequence[int], categories: Sequence[Sequence[int]]) -> list[int]:
-    """Some columns, and all others that code one of the categories with them."""
+    """Return some columns together with all columns that encode one of their categories."""
     sharing = (category for category in categories if set(category) & set(columns))
     return sorted(set(columns).union(*sharing))
 
 
 def counts_of(factors: Sequence[Factor], labels: Indices) -> NDArray[np.intp]:
-    """The entities of each cluster in every cell of a table that is not empty."""
+    """Count the entities of each cluster in every nonempty cell of a table."""
     codes = np.ravel_multi_index(
         [factor.levels for factor in factors], tuple(factor.n_levels for factor in factors)
     )
-    cells = np.unique(codes, return_inverse=True)[1]  # there may be many more empty ones
+    cells = np.unique(codes, return_inverse=True)[1]  # there may be many more empty cells
     n_cells, n_clusters = int(cells.max()) + 1, int(labels.max()) + 1
     return np.bincount(cells * n_clusters + labels, minlength=n_cells * n_clusters).reshape(
         n_cells, n_clusters
@@ -226,8 +226,8 @@ def counts_of(factors: Sequence[Factor], labels: Indices) -> NDArray[np.intp]:
 
 
 def determines(counts: NDArray[np.intp]) -> bool:
-    """Whether few cells of many entities determine the clusters: nearly all entities of a cell
-    share one, and no cluster is without.
+    """Return whether few cells with many entities determine the clusters: nearly all entities of a
+    cell share a cluster, and every cluster has a cell.
     """
     n_cells, n_clusters = counts.shape
     n, most = counts.sum(), counts.argmax(axis=1)
@@ -236,7 +236,7 @@ def determines(counts: NDArray[np.intp]) -> bool:
 
 
 def information(counts: NDArray[np.intp]) -> float:
-    """The mutual information of cells and clusters."""
+    """Return the mutual information of cells and clusters."""
     shares = counts / counts.sum()
     alone = np.outer(shares.sum(axis=1), shares.sum(axis=0))
     there = shares > 0
@@ -244,8 +244,8 @@ def information(counts: NDArray[np.intp]) -> float:
 
 
 def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
-    """Whether some view has the clusters without the columns of the table: from many different
-    rows, its own neighbors share them.
+    """Return whether some view shows the clusters without the columns of the table: it has many
+    distinct rows, and its neighbors share clusters.
     """
     n_clusters = np.unique(labels).size
     for neighbors in own_neighbors(without_columns(views, table)):
@@ -257,7 +257,7 @@ def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
 
 
 def without_columns(views: Views, table: Table) -> Views:
-    """The views without the columns of a table."""
+    """Return the views without the columns of a table."""
     taken = [table.columns_of(place) for place in range(len(views))]
     return replace(
         views,

@@ -1,13 +1,13 @@
-"""How far an answer can be trusted: one word, what answers like it were worth, and notes.
+"""Trust in an answer: one word, the quality of comparable answers, and notes.
 
     strength = stability * sqrt(separation)
 
-Stability is the agreement with the answers on four fifths of the entities, separation how much
-better the clusters are cut than one cloud would be (`rmgl.results.one_cloud`). The word follows
-from the strength alone; where nothing is known to compare the clusters with, stable ones are fair.
-`calibration.csv` says what answers of this strength were worth on public data sets with known
-classes; `python -m benchmarks trust` makes it. All else that may be wrong is noted, and does not
-change the word; only clusters that are a table of categories are poor whatever their strength
+Stability is the agreement with the answers on four fifths of the entities. Separation measures how
+much better the clusters are separated than those of one cloud (`rmgl.results.one_cloud`). The word
+depends on the strength alone. If the separation is unknown, stable clusters are rated fair.
+`calibration.csv` contains the quality of answers of each strength on public data sets with known
+classes; `python -m benchmarks trust` creates it. All other concerns are notes and do not change the
+word. The only exception are clusters that are a cross table of categories, which are always poor
 (`rmgl.results.tables`).
 """
 
@@ -31,14 +31,14 @@ from rmgl.results.findings import Finding, Severity, sentences
 @record
 @dataclass(frozen=True)
 class Trust:
-    """One word, "good", "fair" or "poor", and the reasons for it."""
+    """Verdict on an answer: "good", "fair" or "poor", with the reasons."""
 
     word: str
     findings: list[Finding]
 
     @property
     def reasons(self) -> list[str]:
-        """The reasons as sentences."""
+        """Reasons as sentences."""
         return sentences(self.findings)
 
     def __str__(self) -> str:
@@ -47,30 +47,30 @@ class Trust:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known about an answer."""
+    """Evidence about an answer."""
 
     n_entities: int
     sizes: NDArray[np.intp]
     """Sizes of the clusters."""
     weights: dict[str, float]
-    """The weights of the views, by name."""
+    """Weights of the views, by name."""
     refits: Refits | None
 
     @property
     def strength(self) -> float | None:
-        """The strength of the evidence; None if nothing is known to compare the clusters with."""
+        """Strength of the evidence. None if there is nothing to compare the clusters with."""
         return None if self.refits is None else self.refits.strength
 
 
 def judge(evidence: Evidence, numbers: Policy | None = None) -> Trust:
-    """The verdict on an answer, with what it rests on first and notes after it."""
+    """Return the verdict on an answer, with its main reason first and notes after it."""
     numbers = numbers or Policy()
     first = examined(evidence, numbers)
     return Trust(first.severity, [first, *notes(evidence, numbers)])
 
 
 def examined(evidence: Evidence, numbers: Policy) -> Finding:
-    """What the word rests on."""
+    """Return the word and the reason for it."""
     refits, strength = evidence.refits, evidence.strength
     if refits is None:
         if evidence.sizes.size < 2:
@@ -91,7 +91,7 @@ def examined(evidence: Evidence, numbers: Policy) -> Finding:
 
 
 def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
-    """What may be wrong, or should be looked at."""
+    """Return findings about possible problems."""
     for name, weight in evidence.weights.items():
         if weight > numbers.dominant_weight and len(evidence.weights) > 1:
             yield Finding("view dominates", "advice", name, {"weight": weight})
@@ -110,9 +110,10 @@ def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
 
 @cache
 def calibration() -> list[tuple[float, float, float]]:
-    """Strengths of evidence, and between which adjusted Rand indices half of the answers were.
+    """Return strengths of evidence, and the adjusted Rand indices between which half of the answers
+    were.
 
-    Each row is about the answers from its strength to that of the next row.
+    Each row applies to answers from its strength up to that of the next row.
     """
     text = files("rmgl.results").joinpath("calibration.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
@@ -120,6 +121,6 @@ def calibration() -> list[tuple[float, float, float]]:
 
 
 def worth(strength: float) -> tuple[float, float]:
-    """Between which adjusted Rand indices half of the answers with such evidence were."""
+    """Return the middle range of the adjusted Rand indices of answers with such evidence."""
     rows = [row for row in calibration() if row[0] <= strength]
     return rows[-1][1:]

@@ -1,11 +1,12 @@
-"""Whether a column had a part in the fit: clusters that were found in it differ in it by design.
+"""Detect columns that were used in the fit: clusters found in a column differ in it by
+construction.
 
-Columns are compared by name with the columns of all views, and by content with those that hold
-rows of features. Scaling changes numbers and keeps their order, so a column is the same as a
-feature if both put the entities into the same order, or one into the reverse order of the other,
-with the same ties. That happens by chance, too, where values are few: it counts only if chance
-would give it less than once in a million tables. Rows that were divided by their lengths or sums do
-not keep the order of a column, so there only names are compared.
+Columns are compared by name with the columns of all views, and by content with those of tables of
+features. Scaling changes numbers but keeps their order. A column therefore matches a feature if
+both put the entities into the same order, or into reverse order, with the same ties. With few
+distinct values this can happen by chance, so it counts only if chance would produce it less than
+once in a million tables. Rows divided by their lengths or sums do not keep the order of a column,
+so there only names are compared.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from rmgl.views.views import Views
 
 Vector = NDArray[np.float64]
 LEAST_BITS = 20.0
-"""The order of the entities must be as surprising as so many throws of a coin."""
+"""Required improbability of the order of the entities, as a number of coin tosses."""
 COMPARED_FIRST = 64
-"""Entities by which features are told apart before any is compared for all entities."""
+"""Number of entities used to rule out features before a full comparison."""
 MEANINGLESS = (
-    "the clusters were found with its help, so that they differ in it by design and a p-value "
-    "would be meaningless: leave it out; explain() shows how the clusters differ in the columns of "
-    "the fit"
+    "the clusters were found using this column, so they differ in it by construction and "
+    "a p-value would be meaningless; leave it out, and use explain() to see how the "
+    "clusters differ in the columns of the fit"
 )
 
 
 def check_unused(views: Views, outcomes: Outcomes) -> None:
-    """Raise a ValueError if a column had a part in the fit, by its name or its content."""
+    """Raise a ValueError if a column was used in the fit, judged by its name or its content."""
     check_names({view.name: used_names(view) for view in views}, outcomes)
     for view in views:
         features = view.features
@@ -44,24 +45,26 @@ def check_unused(views: Views, outcomes: Outcomes) -> None:
             same = same_feature(features, _ordered(column))
             if same is not None:
                 raise ValueError(
-                    f"column {column.name!r} was used in the fit: it puts the entities into the "
-                    f"order of {_name_of(view, same)} of view {view.name!r}; {MEANINGLESS}"
+                    f"column {column.name!r} was used in the fit: it puts the entities "
+                    f"into the order of {_name_of(view, same)} of view {view.name!r}; "
+                    f"{MEANINGLESS}"
                 )
 
 
 def check_names(names: Mapping[str, Collection[str]], outcomes: Outcomes) -> None:
-    """Raise a ValueError if a column has the name of one of the fit, given by view."""
+    """Raise a ValueError if a column has the name of a column of the fit."""
     for view, used in names.items():
         for column in _all_columns(outcomes):
             if column.name in used:
                 raise ValueError(
                     f"column {column.name!r} was used in the fit (view {view!r}): "
-                    f"{MEANINGLESS}; if it is another column of that name, rename it"
+                    f"{MEANINGLESS}; if it is a different column of the same name, rename "
+                    "it"
                 )
 
 
 def _all_columns(outcomes: Outcomes) -> list[Outcome]:
-    """The columns of a table, with those of survival."""
+    """Return the columns of a table, including those of survival."""
     survival, columns = outcomes.survival, list(outcomes.columns)
     if survival is not None:
         times, events = survival.names
@@ -77,14 +80,16 @@ def _name_of(view: View, feature: int) -> str:
 
 
 def used_names(view: View) -> set[str]:
-    """The names of the columns of a view that were used in the fit."""
+    """Return the names of the columns of a view that were used in the fit."""
     if view.encoding is not None:
         return {column.name for column in view.encoding.used}
     return set(view.columns or ())
 
 
 def _ordered(column: Outcome) -> Vector:
-    """The numbers of a column; for a category, which entities have its most frequent value."""
+    """Return the numbers of a column. For a category, return which entities have its most frequent
+    value.
+    """
     if column.kind not in CATEGORIES or len(column.levels) < 3:
         return column.values
     known = np.isfinite(column.values)
@@ -93,7 +98,7 @@ def _ordered(column: Outcome) -> Vector:
 
 
 def same_feature(view: FeatureView, values: Vector) -> int | None:
-    """The first feature of a view with the order of some values; None if there is none."""
+    """Return the first feature of a view that orders the entities as `values` do, or None."""
     rows = np.flatnonzero(view.mask & np.isfinite(values))
     order = rows[np.argsort(values[rows], kind="stable")]
     width = view.matrix.shape[1]
@@ -120,7 +125,7 @@ def _same_order(
     values: Vector,
     least: float,
 ) -> bool:
-    """Whether a feature rises (or falls) wherever the values do, and nowhere else."""
+    """Return whether a feature rises (or falls) exactly where the values do."""
     own = as_dense(view.matrix[:, [feature]]).ravel()
     known = order if view.gaps is None else order[~view.gaps[order, feature]]
     same = np.array_equal(sign * np.sign(np.diff(own[known])), np.diff(values[known]) > 0)
@@ -128,9 +133,9 @@ def _same_order(
 
 
 def bits_of_order(values: Vector) -> float:
-    """How surprising the order of sorted values is, as a number of throws of a coin.
+    """Return the improbability of the order of sorted values, as a number of coin tosses.
 
-    It is the logarithm of the number of orders of n entities with the same ties.
+    This is the logarithm of the number of orders of n entities with the same ties.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where the evidence for an answer is weak: the warnings of a report, and those of a fit."""
+"""Weak points in the evidence: the warnings of a report and of a fit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from rmgl.results.report import Report, ViewReport
 
 OFF = 0.25
-"""Share by which the number of edges may miss the wanted one."""
+"""Tolerated relative deviation of the number of edges from its target."""
 
 
 def weak_points(report: Report, smallest: int, numbers: Verdict | None = None) -> list[Finding]:
-    """What a report shows to be weak; `smallest` is the size of the smallest cluster."""
+    """Return findings about weak evidence. `smallest` is the size of the smallest cluster."""
     numbers = Policy() if numbers is None else numbers
     weak = [*of_views(report, numbers), *of_solution(report)]
     mean_size = (report.n_rows - report.n_placed) / report.n_clusters
@@ -42,7 +42,9 @@ def warning(kind: str, subject: str = "", **numbers: float) -> Finding:
 
 
 def of_views(report: Report, numbers: Verdict) -> Iterator[Finding]:
-    """Views that do not have the clusters, do not agree, or say too little."""
+    """Return findings about views that do not show the clusters, disagree, or contain too little
+    information.
+    """
     views = report.views
     for view in views:
         if view.inside is not None and not view.inside.is_more:
@@ -70,8 +72,8 @@ def of_views(report: Report, numbers: Verdict) -> Iterator[Finding]:
 
 
 def disagreement(view: ViewReport, roughness: float) -> Finding:
-    """A view that does not agree with the others: it may be noise if it does not have the clusters
-    alone.
+    """Return the finding about a view that disagrees with the others. It may be noise if it does
+    not show the clusters by itself.
     """
     inside = view.inside
     if inside is None or not inside.is_more:
@@ -83,14 +85,14 @@ def disagreement(view: ViewReport, roughness: float) -> Finding:
 
 
 def misses_edges(view: ViewReport, report: Report) -> bool:
-    """Whether the layer of a view has far more or fewer edges than alpha was chosen for."""
+    """Return whether the layer of a view has far more or fewer edges than alpha was chosen for."""
     off = abs(view.edges_per_node / report.n_neighbors - 1) > OFF
     n_rows = report.n_rows - view.n_missing - view.n_empty
     return report.automatic and off and n_rows > 3 * report.n_neighbors and not view.is_network
 
 
 def gaps(view: ViewReport) -> Iterator[Finding]:
-    """Rows and pairs of a view with too little to compare."""
+    """Return findings about rows and pairs of a view with too few cells to compare."""
     if view.gaps is None:
         return
     if view.gaps.n_sparse:
@@ -106,7 +108,7 @@ def gaps(view: ViewReport) -> Iterator[Finding]:
 
 
 def of_solution(report: Report) -> Iterator[Finding]:
-    """What is not proved."""
+    """Return findings about missing convergence and exactness."""
     if not report.converged:
         yield warning("not converged")
     if not report.exact:
@@ -117,7 +119,7 @@ def of_solution(report: Report) -> Iterator[Finding]:
 
 
 def unconnected_rows(alone: NDArray[np.intp], index: NDArray[Any] | None) -> Finding:
-    """Entities without an edge, by their labels."""
+    """Return the finding about entities without an edge."""
     return Finding(
         "unconnected",
         "warning",
@@ -127,7 +129,7 @@ def unconnected_rows(alone: NDArray[np.intp], index: NDArray[Any] | None) -> Fin
 
 
 def uncertain_number(number: NumberOfClusters) -> Finding:
-    """A number of clusters that was chosen, and those that do about as well."""
+    """Return the finding about a chosen number of clusters and others that fit about as well."""
     others = [k for k in number.rivals if k != number.chosen]
     return Finding(
         "number uncertain", "warning", numbers={"chosen": number.chosen, "others": others}
@@ -135,14 +137,14 @@ def uncertain_number(number: NumberOfClusters) -> Finding:
 
 
 def unconnected(layers: Sequence[Layer], beta: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The entities without an edge in any layer that counts."""
+    """Return the entities without an edge in any layer that has weight."""
     return np.flatnonzero(
         np.sum([layer.degrees for layer, b in zip(layers, beta, strict=True) if b > 0], axis=0) == 0
     )
 
 
 def warn_about(model: FittedModel) -> None:
-    """Warn if the rounds, the layers or the embedding did not converge, and if entities are not
+    """Warn if the alternation, the layers or the embedding did not converge, or if entities are not
     connected.
     """
     evidence = model.evidence
@@ -153,8 +155,8 @@ def warn_about(model: FittedModel) -> None:
     if evidence.eigen_residual > EIGEN_TOL and not evidence.stopped:
         warn_caller(
             "the eigenvectors of the embedding have a relative residual of "
-            f"{evidence.eigen_residual:.1e}: "
-            "their eigenvalues are too close together; use a smaller n_clusters or a larger alpha",
+            f"{evidence.eigen_residual:.1e} because their eigenvalues are too close "
+            "together; use a smaller n_clusters or a larger alpha",
             ConvergenceWarning,
         )
     alone = np.setdiff1d(unconnected(model.layers, model.beta), model.placed)
@@ -163,15 +165,15 @@ def warn_about(model: FittedModel) -> None:
     n_components = evidence.embedding.n_components
     if n_components > model.n_clusters:
         warn_caller(
-            f"the layers together fall into {n_components} components, more than "
-            f"n_clusters={model.n_clusters}: "
-            "isolated nodes and small fragments share a label; raise alpha to connect them",
+            f"the layers together have {n_components} components, more than "
+            f"n_clusters={model.n_clusters}, so isolated nodes and small fragments share "
+            "a label; raise alpha to connect them",
             UserWarning,
         )
 
 
 def warn_about_rounds(evidence: FitEvidence, n_iter: int, parameters: Parameters) -> None:
-    """Warn if Algorithm 1 ended before it had converged."""
+    """Warn if Algorithm 1 stopped before convergence."""
     if evidence.stopped:
         warn_caller(
             (
@@ -182,8 +184,8 @@ def warn_about_rounds(evidence: FitEvidence, n_iter: int, parameters: Parameters
         )
     elif not evidence.settled:
         warn_caller(
-            f"RMGL did not converge in max_iter={parameters.max_iter} rounds: "
-            f"raise max_iter, or accept it with a larger tol (now {parameters.tol:g})",
+            f"RMGL did not converge in max_iter={parameters.max_iter} rounds; raise "
+            f"max_iter, or use a larger tol (now {parameters.tol:g}) to accept this result",
             ConvergenceWarning,
         )
 
@@ -194,7 +196,8 @@ def warn_about_layer(layer: Layer) -> None:
         warn_caller(layer.message, ConvergenceWarning)
     elif not layer.exact:
         warn_caller(
-            f"layer {layer.name!r} is exact among its {layer.candidates} candidates only; "
-            f"they hold {layer.recall:.1%} of the nearest neighbors of a sample of rows",
+            f"layer {layer.name!r} is exact only among its {layer.candidates} candidates, "
+            f"which include {layer.recall:.1%} of the nearest neighbors of a sample of "
+            "rows",
             UserWarning,
         )

@@ -1,7 +1,7 @@
 "use strict";
-// ---- what distinguishes some entities from the others, and tables that sort: nothing here knows the page ----
+// ---- comparison of some entities with all others, and sortable tables; independent of the page ----
 
-// Cohen's d and the means of the values inside and outside; NaN is a missing value. Null if a side is empty or nothing varies.
+// Return Cohen's d and the means of the values inside and outside. NaN is a missing value. Null if a side is empty or nothing varies.
 function contrast(values, inside) {
   const count = [0, 0], mean = [0, 0], squares = [0, 0];
   for (let at = 0; at < values.length; at++) {
@@ -17,7 +17,7 @@ function contrast(values, inside) {
   return {effect: pooled ? apart / pooled : apart > 0 ? "∞" : "-∞", inside: mean[0], outside: mean[1]};
 }
 
-// The probability that a value inside is larger than one outside; equal values count half.
+// Return the probability that a value inside is larger than one outside. Equal values count half.
 function areaUnderCurve(values, inside) {
   const known = Array.from(values.keys()).filter((at) => !Number.isNaN(values[at])).sort((a, b) => values[a] - values[b]);
   let ranks = 0, within = 0;
@@ -30,7 +30,7 @@ function areaUnderCurve(values, inside) {
   return (ranks - within * (within + 1) / 2) / (within * (known.length - within));
 }
 
-// The shares of the values in each bin, inside and outside; the ends hold half a percent of the values each.
+// Return the shares of the values in each bin, inside and outside. The first and last bins include half a percent of outlying values each.
 function bins(values, inside, number = 20) {
   const sorted = Float64Array.from(values.filter((value) => !Number.isNaN(value))).sort();
   let low = sorted[Math.floor(0.005 * (sorted.length - 1))], high = sorted[Math.ceil(0.995 * (sorted.length - 1))];
@@ -47,7 +47,7 @@ function bins(values, inside, number = 20) {
   return {low, high, inside: within, outside: beyond};
 }
 
-// What a cell is sorted by: its number, or else its text. Cells of numbers may have a word or a sign before it.
+// Return the sort key of a cell: its number, or else its text. A word or a sign may precede the number.
 function sortKey(cell) {
   const text = cell.textContent.replaceAll("\u00a0", " ").trim();
   if (cell.tagName === "TH" || /^\d{4}-\d\d-\d\d/.test(text)) return text;
@@ -58,7 +58,7 @@ function sortKey(cell) {
   return found ? Number(found[1].replaceAll(",", "")) : text;
 }
 
-// Whether a key comes before another one: -1, 0 or 1. Numbers come before texts, and empty cells last in either direction.
+// Compare two sort keys: -1, 0 or 1. Numbers come before texts, and empty cells last in either direction.
 function sortOrder(a, b, direction) {
   const empty = (key) => key === "" || key === "-" || key === "unknown" || key === "not measured" || key === "not known";
   if (empty(a) || empty(b)) return Number(empty(a)) - Number(empty(b));
@@ -66,7 +66,7 @@ function sortOrder(a, b, direction) {
   return direction * (typeof a === "number" ? (a > b) - (a < b) : a.localeCompare(b, "en", {numeric: true}));
 }
 
-// Give the titles of a table buttons that sort its rows: numbers from the largest, texts from A to Z, then the other way.
+// Turn the titles of a table into buttons that sort its rows: numbers from the largest, texts from A to Z, then reversed.
 function makeSortable(table) {
   if (table.classList.contains("matrix") || table.tBodies[0].rows.length < 2) return;
   const titles = [...table.tHead.rows[0].cells];

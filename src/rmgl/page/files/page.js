@@ -5,7 +5,7 @@
   const DARK = ["#4FA8E0", "#E69F00", "#1FBF92", "#F07A2B", "#E29BC3", "#8ACDF5", "#D6C72B", "#FFFFFF", "#B77BC9", "#A0A0A0"];
   const SCALE = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];  // cividis
 
-  // ---- elements: text is always set as text, so that names from the data are never read as HTML ----
+  // ---- elements: text is always set as text, so names from the data are never parsed as HTML ----
   const byId = (id) => document.getElementById(id);
   function make(name, attributes = {}, ...content) {
     const element = document.createElement(name);
@@ -66,7 +66,7 @@
   }
   const GRAY = () => isDark() ? "#555b63" : "#c4c9d0";
 
-  // ---- what points can be colored by ----
+  // ---- choices for coloring points ----
   const choices = [{title: "cluster", kind: "clusters", of: (at) => arrays.cluster[at]}];
   for (const [title, name] of [["confidence", "confidence"], ["view agreement", "agreement"], ["outlier score", "outlier"]])
     choices.push({title, kind: "numbers", of: (at) => share(arrays[name][at]), low: 0, high: 1});
@@ -79,7 +79,7 @@
   });
   facts.layers.forEach((layer, number) => {
     const named = arrays[`named_${number}`];
-    choices.push({title: layer.role === "view" ? `cluster that view ${layer.name} alone names` : `cluster that layer ${layer.name} names`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
+    choices.push({title: layer.role === "view" ? `cluster named by view ${layer.name} alone` : `cluster named by layer ${layer.name}`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
   });
   const firstLevel = choices.length;
   facts.levels.forEach((count, number) => {
@@ -166,7 +166,7 @@
     } else if (choice.kind === "categories") {
       choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
       if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
-    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} in the picture are those of the clusters` : `the numbers in the picture are those of the ${facts.levels[choice.level]} clusters of this resolution`);
+    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} in the picture denote the clusters` : `the numbers in the picture denote the ${facts.levels[choice.level]} clusters of this resolution`);
   }
   function paint() {
     const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
@@ -241,12 +241,12 @@
     try { await navigator.clipboard.writeText(text); } catch {
       const area = make("textarea", {"aria-hidden": "true"}); area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
     }
-    say(`${list.length.toLocaleString("en")} rows were copied.`);
+    say(`${list.length.toLocaleString("en")} rows copied.`);
   }
   const buttons = (list) => make("div", {class: "controls"}, make("button", {type: "button", onclick: () => copy(list)}, "Copy"), make("button", {type: "button", onclick: () => download(csv(list), "text/csv", "entities.csv")}, "Download CSV"));
   const say = (text) => { byId("said").textContent = text; };
 
-  // ---- selection: one list of points, which everything follows ----
+  // ---- selection: one list of points that all parts of the page use ----
   let selection = [], waiting = 0;
   function select(list, message = "") {
     source.selected.indices = list;  // calls `follow`
@@ -292,7 +292,7 @@
       drawNeighbors(null, []);
       panel.append(...[make("h3", {}, selection.length ? `${selection.length.toLocaleString("en")} entities are selected` : "No entity is selected"),
         selection.length > 1 && selection.length < n ? make("p", {}, make("a", {href: "#selection"}, "What distinguishes them from all others?")) : null,
-        make("p", {class: "note"}, "Click a point or a name, or find an id, to see what each view says about the entity and which neighbors it has.")].filter((part) => part));
+        make("p", {class: "note"}, "Click a point or a name, or find an id, to see the cluster that each view names for the entity, and its neighbors.")].filter((part) => part));
       return;
     }
     const at = selection[0], cluster = arrays.cluster[at], all = neighborsOf(at), neighbors = all.slice(0, NEIGHBORS);
@@ -303,7 +303,7 @@
       if (named === NOTHING) return [layer.name, layer.role === "view" ? "not known" : "no edges", "", ""];
       return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
     });
-    panel.append(table("The cluster of most of the entity's nearest neighbors in each view alone and, in the other layers, the one to which most of its edge weight leads", ["View or layer", "Says cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
+    panel.append(table("For each view alone: the cluster of most of the entity's nearest neighbors. For the other layers: the cluster with most of its edge weight", ["View or layer", "Names cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
     const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
     const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
     panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors in the learned layers; weights by layer`, titles, listed, "tall"));
@@ -313,8 +313,8 @@
     const list = [...(some ? selection : points)].sort((a, b) => doubt(a) - doubt(b));
     const shown = list.slice(0, some ? LISTED : 20);
     const title = some ? `${list.length.toLocaleString("en")} selected ${list.length === 1 ? "entity" : "entities"}` : "The most doubtful entities";
-    const more = list.length > shown.length ? ` The table shows ${shown.length}; copy and download give all ${list.length.toLocaleString("en")}${facts.sampled ? " on this page" : ""}.` : "";
-    place.replaceChildren(make("h3", {}, title), table(`The least certain first.${more}`, entityTitles, shown.map(entityRow), "tall"), buttons(list));
+    const more = list.length > shown.length ? ` The table shows ${shown.length}; copying and downloading include all ${list.length.toLocaleString("en")}${facts.sampled ? " on this page" : ""}.` : "";
+    place.replaceChildren(make("h3", {}, title), table(`Least certain first.${more}`, entityTitles, shown.map(entityRow), "tall"), buttons(list));
   }
   function showCounts() {
     const counts = new Array(facts.n_clusters).fill(0);
@@ -352,15 +352,15 @@
     return svg;
   }
   function featureTable(found, cluster) {
-    if (!found.length) return make("p", {class: "note"}, "No features are known.");
+    if (!found.length) return make("p", {class: "note"}, "No features available.");
     const rows = found.map((row) => [row.feature, row.view, `${row.effect > 0 || row.effect === "∞" ? "+" : ""}${digits(row.effect)}`, shown(row.inside, row.kind), shown(row.outside, row.kind), digits(row.auc), histogram(row.values, row.kind, cluster)]);
-    const units = facts.own_units ? "" : " Values are scaled as for the fit.", member = cluster === null ? "a selected entity" : "a member";
+    const units = facts.own_units ? "" : " Values are scaled as in the fit.", member = cluster === null ? "a selected entity" : "a member";
     const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often ${member} has the larger value (0.5: no difference).${units} Distributions: ${cluster === null ? "the selection" : "the cluster"} in color, all others in gray.`;
     return table(caption, ["Feature", "View", "Effect size", "Mean inside", "Mean outside", "AUC", "Distribution"], rows, "", "cards");
   }
   const featuresOf = (cluster, view) => facts.clusters[cluster].features.filter((row) => view === "" || row.view === view).slice(0, 8);
 
-  // ---- what distinguishes a selection: features and further columns at the points of the page ----
+  // ---- comparison of a selection with all others: features and additional columns at the points ----
   const measured = features.map((feature) => ({feature: feature.name, view: feature.view, kind: feature.kind, of: feature.of}));
   facts.columns.forEach((column, number) => {
     const values = arrays[`column_${number}`], view = "(further column)";
@@ -388,7 +388,7 @@
     const panel = byId("selection"), count = selection.length.toLocaleString("en");
     if (selection.length < 2 || selection.length === n || !measured.length) return;
     const left = facts.n_features - features.length;
-    const limits = [facts.sampled ? "Only entities that are points of this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page holds the ${features.length.toLocaleString("en")} that distinguish the clusters most.` : ""].filter((text) => text);
+    const limits = [facts.sampled ? "Only entities that are points on this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page contains the ${features.length.toLocaleString("en")} that distinguish the clusters most.` : ""].filter((text) => text);
     panel.append(make("h3", {}, `What distinguishes the ${count} selected entities from all others?`), featureTable(distinguishing(selection), null));
     if (limits.length) panel.append(make("p", {class: "note"}, limits.join(" ")));
   }
@@ -405,7 +405,7 @@
     const list = (title, caption, members) => make("div", {}, make("h3", {}, title), table(caption, entityTitles, members.slice(0, 5).map(entityRow)));
     panel.replaceChildren(make("h3", {}, swatch(cluster), clusterText(cluster), ": what distinguishes it from all others?"), naming(cluster),
       make("p", {}, make("label", {}, "Features of ", choice)), found,
-      make("div", {class: "lists"}, list("Its most typical members", "Nearest to the center of the cluster, among the more confident half.", own.typical), list("Its most doubtful members", "Of the lowest confidence.", own.doubtful)));
+      make("div", {class: "lists"}, list("Most typical members", "Nearest to the center of the cluster, among the more confident half.", own.typical), list("Most doubtful members", "Members with the lowest confidence.", own.doubtful)));
   }
   function naming(cluster) {
     const field = make("input", {type: "text", maxlength: 40, placeholder: `Cluster ${cluster}`, autocomplete: "off"});
@@ -463,7 +463,7 @@
     const where = facts.sampled ? ` among the ${n.toLocaleString("en")} entities of the sample` : "";
     if (!found.length) say(`No id contains "${wanted}"${where}.`);
     else if (found.length === 1) select(found, `Found ${idOf(found[0])}.`);
-    else select(found, `${found.length.toLocaleString("en")} ids contain "${wanted}"${where}: they are selected.`);
+    else select(found, `${found.length.toLocaleString("en")} ids contain "${wanted}"${where}; they are selected.`);
   });
   byId("clear").addEventListener("click", () => select([]));
 
@@ -477,9 +477,9 @@
   follow();
   showCluster(0);
   paint();
-  // ---- pointer: the nearest point is named, and a click selects it ----
+  // ---- pointer: show the name of the nearest point, and select it on click ----
   const plotView = () => Bokeh.index.get_one(model("plot"));
-  // Bokeh ignores a drag that begins beside the points, and fails at its next step: such a drag begins at the edge
+  // Bokeh ignores a drag that begins outside the points and fails at its next step, so such a drag begins at the edge
   for (const tool of plotView().tool_views.values()) {
     const begin = tool._pan_start;
     if (begin) tool._pan_start = function (event) {
