@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import click  # noqa: E402
 from docstrings import prepare_docstring  # noqa: E402
-from gallery_scripts import place_thumbnails  # noqa: E402
+from gallery_scripts import finish_gallery  # noqa: E402
 from run_notebooks import run_notebooks  # noqa: E402
 
 import rmgl  # noqa: E402
@@ -89,7 +89,7 @@ html_theme_options = {
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "built/gallery/index": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -142,6 +142,6 @@ def help_text(command: str) -> str:
 
 def setup(app: object) -> None:
     app.connect("builder-inited", run_notebooks)
-    app.connect("builder-inited", place_thumbnails, priority=600)  # after sphinx-gallery
+    app.connect("builder-inited", finish_gallery, priority=600)  # after sphinx-gallery
     app.connect("source-read", link_inside)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=100)

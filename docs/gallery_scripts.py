@@ -1,4 +1,4 @@
-"""The scripts of the gallery: their order, their command line, and their thumbnails.
+"""The scripts of the gallery: their order, command line and thumbnails.
 
 A thumbnail shows one panel of the picture of a script, drawn at the size of a card, so that its
 text can be read there.
@@ -86,10 +86,18 @@ def draw_thumbnail(figure: Any, stem: str) -> None:
     figure.savefig(BUILT / "thumbnails" / f"{stem}.png", dpi=130 / larger, bbox_inches="tight")
 
 
-def place_thumbnails(app: object) -> None:
-    """Put the thumbnails in the place of the pictures that sphinx-gallery scales down."""
+def finish_gallery(app: object) -> None:
+    """Replace the pictures that sphinx-gallery scales down by the thumbnails, and move the
+    notebooks below the scripts.
+    """
     for path in (BUILT / "thumbnails").glob("*.png"):
         for gallery in ("gallery", "explained"):
             thumbnail = BUILT / gallery / "images" / "thumb" / f"sphx_glr_{path.stem}_thumb.png"
             if thumbnail.exists():
                 shutil.copy(path, thumbnail)
+    index = BUILT / "gallery" / "index.rst"
+    text = index.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(".. notebooks-begin\n")
+    notebooks, end, after = rest.partition(".. notebooks-end\n")
+    if begin and end:
+        index.write_text(f"{before}{after.rstrip()}\n\n{notebooks}", encoding="utf-8")

@@ -27,7 +27,7 @@ from rmgl.plots import COLORS
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-CARD_INCHES = (4.4, 3.0)
+CARD_INCHES = (3.8, 2.6)
 NAMED = {"Myriel", "Valjean", "Fantine", "Thenardier", "Enjolras"}
 """Characters of Les Misérables who are named in the picture of their network."""
 
@@ -71,12 +71,12 @@ def map_of(model: RMGL, texts: list[str]) -> Any:
     places = plots.embedding_data(model)
     for cluster, text in enumerate(texts):
         own = places[model.labels_ == cluster]
-        ax.scatter(*own.T, s=8, c=COLORS[cluster % len(COLORS)], linewidths=0)
+        ax.scatter(*own.T, s=7, c=COLORS[cluster % len(COLORS)], linewidths=0)
         outlined = [withStroke(linewidth=3, foreground="white")]
         at = {"ha": "center", "va": "center", "fontsize": 12, "path_effects": outlined}
         ax.text(*np.median(own, axis=0), text, **at)
     ax.axis("off")
-    ax.margins(0.12)
+    ax.margins(0.06)
     return figure
 
 
@@ -157,7 +157,7 @@ def main() -> None:
         "networks": networks(),
     }
     for name, figure in drawn.items():
-        figure.savefig(args.output / f"card_{name}.png", dpi=110)
+        figure.savefig(args.output / f"card_{name}.png", dpi=130)
         print(f"Picture: {args.output / f'card_{name}.png'}")
 
 
