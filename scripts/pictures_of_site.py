@@ -11,7 +11,11 @@ import argparse
 import json
 import os
 import re
+import subprocess
+import sys
 import tempfile
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ import networkx as nx
 import numpy as np
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patheffects import withStroke
+from PIL import Image
 
 from rmgl import RMGL, Network, plots
 from rmgl.datasets import load_uci_digits
@@ -32,9 +37,10 @@ NAMED = {"Myriel", "Valjean", "Fantine", "Thenardier", "Enjolras"}
 """Characters of Les Misérables who are named in the picture of their network."""
 
 
-def page(name: str) -> dict[str, Any]:
+def page(name: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Run the Python code of a page, and return what it has computed."""
-    return run("\n".join(BLOCK.findall((ROOT / "docs" / name).read_text(encoding="utf-8"))))
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    return run("\n".join(BLOCK.findall(text)), then)
 
 
 def notebook(name: str, *, cells: int) -> dict[str, Any]:
@@ -45,18 +51,46 @@ def notebook(name: str, *, cells: int) -> dict[str, Any]:
     return run("\n".join(codes[:cells]))
 
 
-def run(text: str) -> dict[str, Any]:
-    """Run code in a temporary folder."""
+def run(text: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """Run code in a temporary folder, and `then` something that needs the files of that folder."""
     names: dict[str, Any] = {"__name__": "__main__"}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
             exec(compile(text, "page", "exec"), names)
+            then()
         finally:
             os.chdir(before)
             plt.close("all")
     return names
+
+
+def tutorial(output: Path) -> None:
+    """The pictures of the first tutorial: the top of its report, a heat map and a layer."""
+
+    def keep() -> None:
+        for ours, theirs in (("heat_map", "heat_map"), ("rna", "layer")):
+            save_small(Image.open(f"{ours}.png"), output / f"tutorial_{theirs}.png")
+        picture = ROOT / "scripts" / "picture_of_page.py"
+        size = ["--width", "1000", "--height", "1150"]
+        subprocess.run([sys.executable, picture, "report.html", "page.png", *size], check=True)
+        save_small(Image.open("page.png"), output / "tutorial_report.png")
+
+    page("tutorial.md", keep)
+
+
+def save_small(picture: Image.Image, path: Path) -> None:
+    """Save a picture with 256 colors, which makes the file several times smaller."""
+    picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"Picture: {path}")
+
+
+def save(figure: Any, path: Path, *, dpi: int) -> None:
+    """Save a figure as a small file."""
+    with BytesIO() as file:
+        figure.savefig(file, dpi=dpi)
+        save_small(Image.open(file), path)
 
 
 def card() -> tuple[Any, Any]:
@@ -144,11 +178,12 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
+    tutorial(args.output)
     found = page("findings.md")
     plots.plot_survival(found["found"])
-    plt.gcf().savefig(args.output / "findings_survival.png", dpi=80)
+    save(plt.gcf(), args.output / "findings_survival.png", dpi=90)
     ax = plots.plot_heatmap(found["model"], found["clinical"][["stage", "age"]], n_features=6)
-    ax.figure.savefig(args.output / "findings_heat_map.png", dpi=80)
+    save(ax.figure, args.output / "findings_heat_map.png", dpi=90)
     drawn = {
         "patients": patients(found),
         "cells": cells(),
@@ -157,8 +192,7 @@ def main() -> None:
         "networks": networks(),
     }
     for name, figure in drawn.items():
-        figure.savefig(args.output / f"card_{name}.png", dpi=130)
-        print(f"Picture: {args.output / f'card_{name}.png'}")
+        save(figure, args.output / f"card_{name}.png", dpi=130)
 
 
 if __name__ == "__main__":
