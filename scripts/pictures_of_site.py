@@ -182,7 +182,8 @@ def main() -> None:
     found = page("findings.md")
     plots.plot_survival(found["found"])
     save(plt.gcf(), args.output / "findings_survival.png", dpi=90)
-    ax = plots.plot_heatmap(found["model"], found["clinical"][["stage", "age"]], n_features=6)
+    clinical = found["clinical"].reindex(found["model"].index_)
+    ax = plots.plot_heatmap(found["model"], clinical[["stage", "age"]], n_features=6)
     save(ax.figure, args.output / "findings_heat_map.png", dpi=90)
     drawn = {
         "patients": patients(found),
