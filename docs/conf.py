@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import click  # noqa: E402
 from docstrings import prepare_docstring  # noqa: E402
+from gallery_scripts import finish_gallery  # noqa: E402
 from run_notebooks import run_notebooks  # noqa: E402
 
 import rmgl  # noqa: E402
@@ -88,7 +89,7 @@ html_theme_options = {
     "navbar_align": "left",
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "built/gallery/index": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -100,7 +101,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"__init__",
     "reset_argv": "gallery_scripts.arguments",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery_scripts.lesson",
+    "image_scrapers": "gallery_scripts.scrape",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -140,5 +142,6 @@ def help_text(command: str) -> str:
 
 def setup(app: object) -> None:
     app.connect("builder-inited", run_notebooks)
+    app.connect("builder-inited", finish_gallery, priority=600)  # after sphinx-gallery
     app.connect("source-read", link_inside)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=100)

@@ -1,7 +1,8 @@
 """Docstrings of the package are plain text with formulas; this turns them into the markup that
 Sphinx reads.
 
-Formulas that stand indented between paragraphs become literal blocks. In sentences, characters that
+Optimization problems that stand indented between paragraphs are typeset (`formulas.py`); other
+indented lines become literal blocks. In sentences, characters that
 are markup are escaped: `x_` is a reference there, and `|x|` a substitution. What stands in
 backticks or in doctests is left alone.
 """
@@ -9,6 +10,8 @@ backticks or in doctests is left alone.
 from __future__ import annotations
 
 import re
+
+from formulas import as_latex, is_problem
 
 HEADING = re.compile(r"^-{3,}\s*$")
 PARAMETER = re.compile(r"^(?P<name>[\w, *]+?)( : (?P<kind>.*))?$")
@@ -20,8 +23,10 @@ def prepare_docstring(
 ) -> None:
     """Change the lines in place, before numpydoc reads them."""
     prepared, literal, doctest = [], False, False
-    in_sections = ""
+    in_sections, after_problem = "", 0
     for place, line in enumerate(lines):
+        if place < after_problem:
+            continue
         following = lines[place + 1] if place + 1 < len(lines) else ""
         if HEADING.match(following) and line.strip():
             in_sections, literal, doctest = line.strip(), False, False
@@ -32,6 +37,10 @@ def prepare_docstring(
             continue
         if line.lstrip().startswith(">>>"):
             doctest = True
+        if not in_sections and indent >= 4 and is_problem(line):
+            after_problem = end_of_block(lines, place)
+            prepared += [".. math::", "", f"   {as_latex(lines[place:after_problem])}"]
+            continue
         if not in_sections and indent >= 4 and not literal and not doctest:
             prepared += ["::", ""]
             literal = True
@@ -49,6 +58,13 @@ def prepare_docstring(
         else:
             prepared.append(escaped(line))
     lines[:] = prepared
+
+
+def end_of_block(lines: list[str], start: int) -> int:
+    """The place of the first empty line from `start` on."""
+    return next(
+        (place for place in range(start, len(lines)) if not lines[place].strip()), len(lines)
+    )
 
 
 def escaped(text: str) -> str:

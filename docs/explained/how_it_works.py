@@ -156,9 +156,10 @@ print(f"NMI with the true digits {normalized_mutual_info_score(target, model.lab
 # %%
 # The number of clusters: ``number_``
 # -----------------------------------
-# With ``n_clusters="auto"`` the common graph is cut into K parts for every K. The score of K is
-# modularity times the square of the silhouette. The shaded range holds all K that cannot be told
-# from the best one. Stability is how well the parts are found again on four fifths of the entities.
+# With ``n_clusters="auto"``, RMGL cuts the common graph into K parts for every K. The score of K is
+# modularity times the square of the silhouette. The shaded range contains all K that are about as
+# good as the best one. Stability measures how well RMGL finds the parts again on four fifths of the
+# entities.
 
 found = RMGL(n_clusters="auto", random_state=0).fit(views)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")

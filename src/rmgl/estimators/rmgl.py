@@ -342,9 +342,9 @@ class RMGL(Learner, Presenter, Subsetter):
             Client of the Dask workers that search for candidate pairs. This process computes
             everything else. The result equals that of a fit without workers, and the fit survives
             the loss of some of them. With or without a client, a view may also be a Dask array or
-            DataFrame, a zarr array, or the path of an .npy file, a zarr array or a folder of Parquet
-            files. This process reads it into memory. For such views, the default is the current
-            client, if there is one.
+            DataFrame, a zarr array, or the path of an .npy file, a zarr array or a folder of
+            Parquet files. This process reads it into memory. For such views, the default is the
+            current client, if there is one.
 
         Examples
         --------
