@@ -54,12 +54,12 @@ def ledger(rows: Rows) -> Iterable[str]:
     found = list(goals(rows))
     head = ["goal", "command", "measured", "verdict", "commit (rows)"]
     yield table(head, [goal.line() for goal in found])
-    reasons = [
-        f"- {goal.text}: {REASONS[goal.text]}"
-        for goal in found
-        if goal.verdict.startswith("missed") and goal.text in REASONS
-    ]
-    if reasons:
+    missed: dict[str, list[str]] = {}
+    for goal in found:
+        if goal.verdict.startswith("missed") and goal.text in REASONS:
+            missed.setdefault(REASONS[goal.text], []).append(goal.text)
+    if missed:
+        reasons = [f"- {'; '.join(texts)}: {reason}" for reason, texts in missed.items()]
         yield "Why goals are missed:\n\n" + "\n".join(reasons)
 
 

@@ -80,10 +80,11 @@ def write(results: Path, output: Path) -> Path:
         ("known", quality.known_section),
     ]
     if "quality" in stored:
-        opening = ["# Quality", *story.of_quality(rows, output / "images"), QUALITY]
+        opening = ["# Quality", *story.of_quality(rows, output / "images"), joined(QUALITY)]
         write_page(stored, output, opening, about_quality, "quality.md")
     write_ledger(rows, output.parent / "CONTRIBUTING.md")
-    opening = ["# Performance", *story.of_performance(rows, output / "images"), PERFORMANCE]
+    told = story.of_performance(rows, output / "images")
+    opening = ["# Performance", *told, joined(PERFORMANCE)]
     return write_page(stored, output, opening, sections, "performance.md")
 
 
@@ -125,6 +126,11 @@ def state_line(rows: list[Row]) -> str:
     if len(states) == 1:
         return f"All rows come from commit {states.pop()}."
     return f"Rows by commit: {commits(rows)}."
+
+
+def joined(text: str) -> str:
+    """A paragraph as one line."""
+    return " ".join(text.split())
 
 
 def wrapped(part: str) -> str:

@@ -67,7 +67,7 @@ def cost(scale: list[Row]) -> str:
         return ""
     largest = max(own, key=lambda row: row["n"])
     return (
-        f"**Exact search has its price.** The time grows with the square of the rows: "
+        f"**Exact search has its price.** The search compares all pairs of rows: "
         f"{largest['n']:,} rows take {largest['seconds'] / 60:.0f} minutes and "
         f"{largest['memory']['peak'] / GIB:.1f} GiB with {largest['n_threads']} threads."
     )
@@ -107,10 +107,13 @@ def verdicts(rows: list[Row]) -> str:
     """What the words of the report are worth."""
     known = [row for row in rows if done(row) and not row["dataset"].startswith("cloud")]
     means = [
-        f"{np.mean(own):.2f} where the report says *{word}*"
+        f"{np.mean(own):.2f} for *{word}*"
         for word in ("good", "fair", "poor")
         if (own := [row["ari"] for row in known if row["trust"] == word])
     ]
     if not means:
         return ""
-    return f"The report says how far to trust a result: the mean ARI is {', '.join(means)}."
+    return (
+        "The report rates every result, and the rating is informative: on sets with known classes, "
+        f"the mean adjusted Rand index is {', '.join(means)}."
+    )
