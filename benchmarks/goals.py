@@ -14,8 +14,6 @@ from benchmarks.tables import GIB, commits, done, number, table
 Rows = dict[str, list[Row]]
 """Rows by suite."""
 N_SETS = 18
-MARKS = ("<!-- benchmarks report: begin -->\n", "<!-- benchmarks report: end -->\n")
-"""The places between which CONTRIBUTING.md has the ledger."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks import (
     choice,
+    excerpts,
     figures,
     forecast,
-    goals,
     machine,
     neighbors,
     new_rows,
@@ -49,8 +49,8 @@ def read(results: Path) -> Stored:
 
 
 def write(results: Path, output: Path) -> Path:
-    """Write `performance.md`, `quality.md` and their pictures into `output`, and the ledger of
-    goals into the CONTRIBUTING.md beside it, if there is one; returns the path of the first.
+    """Write `performance.md`, `quality.md` and their pictures into `output`, and excerpts into
+    other pages of a checkout whose folder `docs` this is; returns the path of the first.
     """
     (output / "images").mkdir(parents=True, exist_ok=True)
     stored = read(results)
@@ -82,22 +82,10 @@ def write(results: Path, output: Path) -> Path:
     if "quality" in stored:
         opening = ["# Quality", *story.of_quality(rows, output / "images"), joined(QUALITY)]
         write_page(stored, output, opening, about_quality, "quality.md")
-    write_ledger(rows, output.parent / "CONTRIBUTING.md")
+    excerpts.write(rows, output.parent)
     told = story.of_performance(rows, output / "images")
     opening = ["# Performance", *told, joined(PERFORMANCE)]
     return write_page(stored, output, opening, sections, "performance.md")
-
-
-def write_ledger(rows: dict[str, list[Row]], path: Path) -> None:
-    """Put the goals between their marks."""
-    if not path.exists():
-        return
-    begin, end = goals.MARKS
-    before, _, rest = path.read_text().partition(begin)
-    _, found, after = rest.partition(end)
-    if found:
-        text = "\n\n".join(map(wrapped, goals.ledger(rows)))
-        path.write_text(f"{before}{begin}\n{text}\n\n{end}{after}")
 
 
 def write_page(

@@ -406,19 +406,29 @@ def test_goals_tell_what_was_measured_and_by_how_much_they_are_missed(importable
     assert "it is met" not in page
 
 
-def test_the_ledger_is_written_between_its_marks(importable, tmp_path):
-    from benchmarks.goals import MARKS
-    from benchmarks.report import write_ledger
+def test_excerpts_are_written_between_their_marks(importable, tmp_path):
+    from benchmarks import excerpts
 
     page = tmp_path / "CONTRIBUTING.md"
-    page.write_text(f"before\n{MARKS[0]}old\n{MARKS[1]}after\n")
-    write_ledger({}, page)
+    marks = [f"<!-- benchmarks goals: {word} -->\n" for word in ("begin", "end")]
+    page.write_text(f"before\n{marks[0]}old\n{marks[1]}after\n")
+    excerpts.write({}, tmp_path)
     text = page.read_text()
-    assert text.startswith(f"before\n{MARKS[0]}\n| goal |")
-    assert text.endswith(f"{MARKS[1]}after\n")
+    assert text.startswith(f"before\n{marks[0]}\n| goal |")
+    assert text.endswith(f"{marks[1]}after\n")
     assert "old" not in text
-    write_ledger({}, page)
+    excerpts.write({}, tmp_path)
     assert page.read_text() == text
+    assert excerpts.between("no marks\n", "goals", "new") == "no marks\n"
+
+
+def test_pages_have_the_marks_of_their_excerpts(importable):
+    from benchmarks.excerpts import EXCERPTS, between
+
+    for name, (pages, _) in EXCERPTS.items():
+        for page in pages:
+            text = (ROOT / page).read_text(encoding="utf-8")
+            assert "a new excerpt" in between(text, name, "a new excerpt"), (page, name)
 
 
 def test_every_goal_has_a_command(importable):
