@@ -1,9 +1,13 @@
-"""python -m benchmarks environments | layer | fit | proportion | sparse | scale | quality |
-practice | search | ... | report
+"""Measure RMGL beside other packages, and write the pages about it.
+
+`all` runs every suite; each suite is also a command of its own.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 
@@ -13,8 +17,6 @@ from benchmarks import (
     suite_cells,
     suite_complementary,
     suite_distributed,
-    suite_eigen,
-    suite_fit,
     suite_kernels,
     suite_known,
     suite_layer,
@@ -26,15 +28,52 @@ from benchmarks import (
     suite_robustness,
     suite_scale,
     suite_search,
-    suite_sensitivity,
     suite_sparse,
     suite_startup,
     suite_trust,
 )
 from benchmarks.judge import Settings
-from benchmarks.results import Results
+from benchmarks.results import Results, is_dirty
 
 RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite, and the settings that it runs with unless others are given."""
+
+    module: ModuleType
+    repeats: int
+    budget: float
+    timeout: float
+    threads: int = 1
+
+    @property
+    def part(self) -> str:
+        return "timing" if self.threads > 1 else "scores"
+
+
+SUITES = {
+    # seconds are the result: for a machine that does nothing else
+    "kernels": Suite(suite_kernels, 15, 0, 600, threads=2),
+    "startup": Suite(suite_startup, 3, 0, 600, threads=2),
+    "search": Suite(suite_search, 3, 20, 600, threads=2),
+    "layer": Suite(suite_layer, 3, 5, 45, threads=2),
+    "practice": Suite(suite_practice, 1, 0, 600, threads=2),
+    "proportion": Suite(suite_proportion, 3, 0, 600, threads=2),
+    "sparse": Suite(suite_sparse, 3, 0, 1200, threads=2),
+    "distributed": Suite(suite_distributed, 1, 0, 3600, threads=2),
+    "scale": Suite(suite_scale, 1, 0, 7200, threads=2),
+    # scores are the result
+    "trust": Suite(suite_trust, 1, 0, 600),
+    "complementary": Suite(suite_complementary, 1, 0, 240),
+    "robustness": Suite(suite_robustness, 1, 0, 240),
+    "known": Suite(suite_known, 1, 0, 600),
+    "cells": Suite(suite_cells, 1, 0, 600),
+    "networks": Suite(suite_networks, 1, 0, 600),
+    "quality": Suite(suite_quality, 3, 15, 120),
+    "numbers": Suite(suite_numbers, 1, 0, 600),
+}
 
 
 @click.group(help=__doc__)
@@ -42,13 +81,60 @@ def main() -> None:
     pass
 
 
-def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout: float) -> None:
-    """A command for a suite, with the options that all suites share."""
+def shared(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of all commands that measure."""
+    options = [
+        click.option("--quick", is_flag=True, help="Measure a small part, in a folder of its own."),
+        click.option(
+            "--output",
+            type=click.Path(path_type=Path),
+            default=RESULTS,
+            help="Folder of the results.",
+        ),
+        click.option("--force", is_flag=True, help="Measure again what has been measured."),
+        click.option(
+            "--allow-dirty", is_flag=True, help="Measure code that has not been committed."
+        ),
+        click.option("--threads", type=int, help="Threads that each method may use."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
 
-    @main.command(name, help=suite.__doc__)
-    @click.option(
-        "--quick", is_flag=True, help="A small part, for a first look; kept in a folder of its own."
+
+def measure(
+    name: str,
+    quick: bool,
+    output: Path,
+    force: bool,
+    allow_dirty: bool,
+    threads: int | None,
+    only: tuple[str, ...] = (),
+    datasets: tuple[str, ...] = (),
+    **changed: Any,
+) -> None:
+    """Run one suite."""
+    if is_dirty() and not (quick or allow_dirty):
+        raise click.UsageError(
+            "the code has changes that are not committed: commit them, or pass --allow-dirty"
+        )
+    suite = SUITES[name]
+    settings = Settings(
+        1 if quick else changed.get("repeats", suite.repeats),
+        suite.budget,
+        changed.get("timeout", suite.timeout),
+        threads or (1 if quick else suite.threads),
     )
+    path = (output / "quick" if quick else output) / f"{name}.json"
+    results = Results(path, force, partly=bool(only or datasets))
+    suite.module.run(results, settings, quick, only, datasets)
+
+
+def add_suite(name: str, suite: Suite) -> None:
+    """A command for one suite."""
+
+    @main.command(name, help=suite.module.__doc__)
+    @shared
     @click.option(
         "--only",
         multiple=True,
@@ -63,59 +149,43 @@ def add_suite(name: str, suite: ModuleType, repeats: int, budget: float, timeout
         help="A data set, or a view of `layer` (may be repeated).",
     )
     @click.option(
-        "--output", type=click.Path(path_type=Path), default=RESULTS, help="Folder of the results."
-    )
-    @click.option(
         "--timeout",
         type=float,
-        default=timeout,
+        default=suite.timeout,
         show_default=True,
         help="Seconds for one method on one data set.",
     )
     @click.option(
         "--repeats",
         type=int,
-        default=repeats,
+        default=suite.repeats,
         show_default=True,
         help="Most timed calls, of which the median is reported.",
     )
-    @click.option(
-        "--threads", type=int, help="Threads each method may use: 2 if not given, 1 with --quick."
-    )
-    @click.option("--force", is_flag=True, help="Measure again what has been measured.")
-    @click.option(
-        "--current",
-        is_flag=True,
-        help="Measure again what was measured before the package was last changed.",
-    )
-    def command(quick, only, datasets, output, timeout, repeats, threads, force, current) -> None:
-        output = output / "quick" if quick else output
-        settings = Settings(
-            1 if quick else repeats, budget, timeout, threads or (1 if quick else 2)
-        )
-        suite.run(Results(output / f"{name}.json", force, current), settings, quick, only, datasets)
+    def command(**options: Any) -> None:
+        measure(name, **options)
 
 
-add_suite("layer", suite_layer, repeats=5, budget=20, timeout=600)
-add_suite("fit", suite_fit, repeats=5, budget=30, timeout=600)
-add_suite("proportion", suite_proportion, repeats=5, budget=0, timeout=600)
-add_suite("sparse", suite_sparse, repeats=3, budget=0, timeout=3600)
-add_suite("scale", suite_scale, repeats=1, budget=0, timeout=7200)
-add_suite("quality", suite_quality, repeats=10, budget=45, timeout=240)
-add_suite("complementary", suite_complementary, repeats=1, budget=0, timeout=240)
-add_suite("robustness", suite_robustness, repeats=1, budget=0, timeout=240)
-add_suite("practice", suite_practice, repeats=1, budget=0, timeout=600)
-add_suite("cells", suite_cells, repeats=1, budget=0, timeout=600)
-add_suite("networks", suite_networks, repeats=1, budget=0, timeout=900)
-add_suite("known", suite_known, repeats=1, budget=0, timeout=600)
-add_suite("search", suite_search, repeats=3, budget=20, timeout=600)
-add_suite("distributed", suite_distributed, repeats=1, budget=0, timeout=7200)
-add_suite("eigen", suite_eigen, repeats=3, budget=20, timeout=600)
-add_suite("sensitivity", suite_sensitivity, repeats=1, budget=0, timeout=600)
-add_suite("numbers", suite_numbers, repeats=1, budget=0, timeout=600)
-add_suite("trust", suite_trust, repeats=1, budget=0, timeout=600)
-add_suite("startup", suite_startup, repeats=5, budget=0, timeout=600)
-add_suite("kernels", suite_kernels, repeats=15, budget=0, timeout=600)
+for _name, _suite in SUITES.items():
+    add_suite(_name, _suite)
+
+
+@main.command("all")
+@shared
+@click.option(
+    "--part",
+    type=click.Choice(["timing", "scores"]),
+    help="Only the suites whose result is seconds, or only those whose result is scores.",
+)
+def run_all(part: str | None, **options: Any) -> None:
+    """Run all suites, those whose result is seconds first.
+
+    Each suite replaces its file, unless the file has rows of the same commit: then the run resumes.
+    """
+    for name, suite in SUITES.items():
+        if part in (None, suite.part):
+            click.echo(f"== {name}")
+            measure(name, **options)
 
 
 @main.command("environments")
@@ -125,6 +195,20 @@ def make_environments(names: tuple[str, ...]) -> None:
     for name in names or environments.names():
         failed = environments.make(name)
         click.echo(f"{name}: " + (f"could not install {', '.join(failed)}" if failed else "ready"))
+
+
+@main.command("calibrate")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path, exists=True),
+    default=RESULTS,
+    help="Folder of the results.",
+)
+def calibrate(results: Path) -> None:
+    """Write the calibration tables of the package from the results of `trust` and `numbers`."""
+    stored = report.read(results)
+    suite_trust.write_calibration(list(stored["trust"]["rows"].values()))
+    suite_numbers.write_calibration(list(stored["numbers"]["rows"].values()))
 
 
 @main.command("report")
@@ -141,7 +225,7 @@ def make_environments(names: tuple[str, ...]) -> None:
     help="Folder for tables and pictures.",
 )
 def make_report(results: Path, output: Path) -> None:
-    """Tables (Markdown) and pictures (PNG) of the results there are."""
+    """Write tables (Markdown) and pictures (PNG) of the results."""
     click.echo(report.write(results, output))
 
 

@@ -1,4 +1,4 @@
-"""Sections of the page about quality: the numbers of the automatic choice, and the verdict."""
+"""Sections of the page about quality: the verdict, and the number of clusters."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,37 +10,6 @@ from benchmarks.results import Row
 from benchmarks.suite_numbers import WORDS, is_exact, is_inside, is_near, public
 from benchmarks.suite_trust import EDGES
 from benchmarks.tables import done, table
-
-LARGE = 0.02
-"""Change of the NMI of one set that is named."""
-
-
-def sensitivity_section(rows: list[Row], output: Path) -> Iterable[str]:
-    """What happens if a number of the choice is halved, doubled or switched off."""
-    kept = [row for row in rows if done(row)]
-    base = {row["dataset"]: row["nmi"] for row in kept if row["number"] == "defaults"}
-    yield "## The numbers of the automatic choice"
-    yield (
-        "Each number of `Policy`, and those beside it, halved, doubled or switched off: the mean "
-        f"change of the NMI over {len(base)} sets (shared sets, digits complete and incomplete, "
-        "networks and generated complementary views), and the sets that change by more than "
-        f"{LARGE}. One seed, one thread. The sets have few outliers, rare clusters and narrow "
-        "tables of zeros, which some of the numbers are for."
-    )
-    lines = []
-    wanted = dict.fromkeys((row["number"], str(row["value"])) for row in kept)
-    for number, value in wanted:
-        changes = {
-            row["dataset"]: row["nmi"] - base[row["dataset"]]
-            for row in kept
-            if (row["number"], str(row["value"])) == (number, value)
-        }
-        large = sorted((d, name) for name, d in changes.items() if abs(d) > LARGE)
-        named = ", ".join(f"{name} {d:+.3f}" for d, name in (*large[:3], *large[3:][-2:]))
-        if number != "defaults":
-            short = number.removeprefix("rmgl.")
-            lines.append([f"`{short}`", value, f"{np.mean([*changes.values()]):+.4f}", named])
-    yield table(["number", "value", "mean change", "sets"], lines)
 
 
 def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
@@ -57,7 +26,7 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
         for name in ("stability", "separation", "strength")
     }
     yield (
-        f"{len(known)} answers on public and generated sets, some of their rows and some of their "
+        f"{len(known)} answers on public and generated sets, and on some of their rows and "
         "classes, with the number of classes given. Rank correlation with the adjusted Rand index: "
         + ", ".join(f"{name} {value:.2f}" for name, value in ranks.items())
         + ". The package ships the quartiles of this table."
@@ -78,8 +47,8 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
     )
     inside = np.mean([is_between(known, row) for row in known])
     yield (
-        "With the quartiles of all other data sets (leaving out all answers on the set), "
-        f"{inside:.0%} of the answers are between them; half would be by design."
+        "If the quartiles come from all other data sets, "
+        f"{inside:.0%} of the answers lie between them; half would by design."
     )
     called = [sum(row["trust"] == word for row in clouds) for word in ("good", "fair", "poor")]
     yield (
@@ -95,11 +64,11 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
         return  # a quick run, or the data sets are not there
     yield "## Is the range of numbers calibrated?"
     yield (
-        f'`n_clusters="auto"` on {len(known)} public sets, some of their rows and some of their '
-        "classes. *In the range*: the number of classes is one that cannot be told from the chosen "
-        "one. *Near*: the chosen number is within one, or a fifth, of it. The package ships the "
-        "shares of this table. The rule was chosen on these sets, and many of them are parts of "
-        f"the same {len({row['dataset'] for row in known})}: other data may do worse."
+        f'`n_clusters="auto"` on {len(known)} public sets, and on some of their rows and classes. '
+        "*In the range*: the reported range contains the number of classes. *Near*: the chosen "
+        "number is within one, or a fifth, of it. The package ships the shares of this table. We "
+        "chose the rule on these sets, and many of them are parts of the same "
+        f"{len({row['dataset'] for row in known})}: other data may do worse."
     )
     groups = {word: [row for row in known if row["confidence"] == word] for word in WORDS}
     yield table(
@@ -133,7 +102,7 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         f"Of {len(clouds)} clouds without clusters, {high} have a number of high confidence. Of "
         f"{len(made) - len(clouds)} generated sets of complementary views, {wrong} have one that "
-        "is wrong: where each view separates only some of the clusters, too few are counted."
+        "is wrong: if each view separates only some of the clusters, the count is too low."
     )
 
 

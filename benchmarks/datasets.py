@@ -166,7 +166,13 @@ def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
     return Dataset("mixture", views, target, "none")
 
 
-MADE_TO_SIZE = {"mixture": mixture, "mnist": mnist}
+def noise(n_rows: int) -> Dataset:
+    """128 columns of normal noise."""
+    X = np.random.default_rng(0).normal(size=(n_rows, 128))
+    return Dataset("noise", {"columns": X}, np.zeros(n_rows, dtype=int), "none")
+
+
+MADE_TO_SIZE = {"mixture": mixture, "mnist": mnist, "noise": noise}
 SHAPES = {"mixture": (16, 32), "mnist": (784, 324)}
 """Columns of their views."""
 LOADERS: dict[str, Callable[[], Dataset]] = {

@@ -15,6 +15,12 @@ COLORS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 OWN, OTHER = COLORS[0], "#7f7f7f"
 End = tuple[str, float, float, str]  # name, place and color of the end of a line
 SCALED = {"mixture": "Two views of a Gaussian mixture", "mnist": "Two views of MNIST digits"}
+SHORT = {"mixture": "a Gaussian mixture", "mnist": "MNIST in two views"}
+NAMES = {
+    "rmgl_defaults": "RMGL, exact",
+    "rmgl_approximate": "RMGL, approximate",
+    "sklearn_spectral": "scikit-learn",
+}
 GAP = 0.045  # between labels, as a share of the height of the axes
 
 
@@ -76,6 +82,25 @@ def fit(rows: list[Row], path: Path) -> None:
     panels[0].margins(x=0.12)
     panels[1].set_xlim(0, 1.1)
     panels[0].set_yticks(places, [row["method"] for row in rows], fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def methods(rows: list[Row], path: Path) -> None:
+    """Seconds of every method against N, one panel a data set."""
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    figure = Figure(figsize=(5.5 * len(names), 4.0), layout="constrained")
+    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    ends = []
+    for ax, name in zip(panels, names, strict=True):
+        lines = {}
+        for place, (method, title) in enumerate(NAMES.items()):
+            own = [row for row in rows if (row["data"], row["method"]) == (name, method)]
+            points = sorted((row["n"], row["seconds"]) for row in own)
+            lines[title] = (points, COLORS[place], "-")
+        ends.append(draw_lines(ax, lines, SCALED.get(name, name)))
+    for ax, found in zip(panels, ends, strict=True):
+        place_labels(ax, found)
+    panels[0].set_ylabel("seconds")
     figure.savefig(path, dpi=150)
 
 

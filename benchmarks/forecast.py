@@ -31,25 +31,22 @@ EMBEDDINGS = 20
 def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Dask workers"
     yield (
-        "The mixture, on workers of one thread each on this machine, beside one thread "
-        "without workers (0 workers). *Search* is for the "
-        "30 nearest neighbors in the second view, *layer* the solution for its layer of 20 "
-        "edges a node from given candidate pairs, and "
-        "*fit* one at the defaults. *Moved* is what workers sent, to one another and to the client."
+        "The mixture on Dask workers of one thread each, all on this machine, beside one thread "
+        "without workers (0 workers). *Search* finds the 30 nearest neighbors in the second view, "
+        "*layer* learns its layer of 20 edges a node from given candidate pairs, and *fit* runs at "
+        "the defaults. *Moved* counts what workers sent to one another and to the client."
     )
     done = [row for row in rows if row["status"] == "ok"]
-    seconds = {
-        (row["what"], row["n"], row["workers"], row["limit"]): row["seconds"] for row in done
-    }
+    seconds = {(row["what"], row["n"], row["workers"]): row["seconds"] for row in done}
     lines = []
     for row in done:
-        alone = seconds.get((row["what"], row["n"], 0, "none"))
-        one = seconds.get((row["what"], row["n"], 1, "none"))
+        alone = seconds.get((row["what"], row["n"], 0))
+        one = seconds.get((row["what"], row["n"], 1))
         lines.append(
             [
                 row["what"],
                 f"{row['n']:,}",
-                f"{row['workers']}" + ("" if row["limit"] == "none" else f" of {row['limit']}"),
+                row["workers"],
                 f"{row['seconds']:.1f}",
                 f"{row['seconds'] / alone:.2f}" if alone and row["workers"] else "",
                 f"{one / row['seconds']:.2f}" if one and row["workers"] > 1 else "",
@@ -72,11 +69,10 @@ def requests(rows: list[Row]) -> Iterable[str]:
     if not rows:
         return
     yield (
-        "What the client asks the workers for in the layer above. A Newton step is an "
-        "evaluation (sums for each row at the potentials, "
-        "which are sent once) and the active pairs, which the client then multiplies itself; "
-        "where they do not fit there, each product "
-        "is a request."
+        "What the client requests from the workers for the layer above. A Newton step needs one "
+        "evaluation (sums for each row at the potentials, which are sent once) and the active "
+        "pairs, which the client multiplies itself. If they do not fit into its memory, each "
+        "product is a request."
     )
     lines = [
         [
@@ -102,31 +98,21 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     second, and the time on the client.
     """
     on_client = fit["steps"].get("embedding", 0.0) + fit["steps"].get("clustering", 0.0)
+    rates = ", ".join(f"{speed:.2g}" for speed in speeds)
     yield (
-        f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread "
-        "compares in a second (in 16, 32 and 48 columns), "
-        f"hours of a fit on workers of {CORES} cores. *Search* is one search and one scan by "
-        "radii in all three spaces: no pair of blocks "
-        "is skipped, threads take tasks in turn, each task first receives its two blocks "
-        "and the scores of their known neighbors "
-        f"at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
-        f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, and "
-        f"{EMBEDDINGS} times the pairs of a "
-        f"space are measured in an embedding of {CLUSTERS} columns, bound by what the client "
-        "sends and receives at "
-        f"{NETWORK / 1e9:.0f} GB/s, and by the scheduler. *Tasks* are those of the search, "
-        "and of these embeddings; *s a task* is the time "
-        f"of one of the search in all columns. "
-        f"*Embedding* and k-means run on one thread of the client: the {on_client:.0f} s of "
-        "the fit of "
-        f"{fit['n']:,} rows, in proportion to the rows. *Client* is its memory for layers. "
-        "Not counted are the tasks that sort rows "
-        "into blocks and measure their pairs in the views, up to three for each block and "
-        f"each chunk of rows: {sorting_tasks(10**7):,} at "
-        f"10,000,000 rows and {sorting_tasks(10**8):,} at 100,000,000, which the scheduler "
-        "hands out in "
-        f"{sorting_tasks(10**8) * TASK_SECONDS / 3600:.2g} hours. None of this was tried on "
-        "so many machines."
+        f"The next table forecasts the hours of a fit on workers of {CORES} cores. None of this "
+        f"was tried on so many machines. A thread compares {rates} pairs a second in 16, 32 and 48 "
+        "columns. *Search* is one search and one scan by radii in all three spaces; no pair of "
+        "blocks is skipped, each task first receives its two blocks and the scores of their known "
+        f"neighbors at {NETWORK / 1e9:.0f} GB/s, and the scheduler takes {1000 * TASK_SECONDS:.0f} "
+        f"ms for a task. *Layers* are {STEPS} Newton steps and {EMBEDDINGS} measurements of the "
+        f"pairs of a space in an embedding of {CLUSTERS} columns, limited by the client's network "
+        "and by the scheduler. *Tasks* are those of the search and of these embeddings; *s a task* "
+        "is the time of one search task in all columns. *Embedding* and k-means run on one thread "
+        f"of the client: the {on_client:.0f} s of the fit of {fit['n']:,} rows, in proportion to "
+        "the rows. *Client* is its memory for the layers. The forecast leaves out the tasks that "
+        f"sort rows into blocks ({sorting_tasks(10**8):,} at 100,000,000 rows, which the scheduler "
+        f"hands out in {sorting_tasks(10**8) * TASK_SECONDS / 3600:.2g} hours)."
     )
     lines = []
     for n in (10**6, 10**7, 10**8):
@@ -183,19 +169,16 @@ def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     )
     yield (
         f"By the same formula, the search of the measured fit of {fit['n']:,} rows on "
-        f"{fit['workers']} threads takes "
-        f"{3600 * 2 * search_hours(tried):.0f} s; its stage *neighbors*, in which candidates "
-        "are also measured and extended several times "
-        f"and all parameters are chosen, took {fit['steps'].get('neighbors', 0.0):.0f} s."
+        f"{fit['workers']} threads takes {3600 * 2 * search_hours(tried):.0f} s. Its stage "
+        "*neighbors*, which also measures and extends the candidates several times and chooses all "
+        f"parameters, took {fit['steps'].get('neighbors', 0.0):.0f} s."
     )
     yield (
-        "The search grows with the square of the rows, and everything else in proportion to "
-        "them. More workers help until the search is no "
-        "longer what takes longest; from there on the one process that has the layers and "
-        "computes the embedding decides. Exactness stops "
-        "being affordable where the search does: ten times as many rows take a hundred times "
-        "as many core hours, unless rows are in groups "
-        "so far apart that most pairs of blocks are skipped."
+        "The search grows with the square of the rows, and everything else in proportion to them. "
+        "More workers help until the search no longer takes longest; from there on, the process "
+        "that computes the embedding decides. Ten times as many rows take a hundred times as many "
+        "core hours, unless the rows form groups so far apart that most pairs of blocks are "
+        "skipped."
     )
 
 

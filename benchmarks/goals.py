@@ -1,40 +1,31 @@
-"""The goals for speed and memory beside what was measured: a table that opens the page, computed
-from the results there are.
-"""
+"""The ledger of goals in CONTRIBUTING.md: each goal, its figure, and why it is missed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import new_rows, scaling, sparse_views
-from benchmarks.limits import Limit, Rates, product_flops
-from benchmarks.proportions import Proportion, compare, median
+from benchmarks.neighbors import ALL_THREADS, ONE_THREAD, described
+from benchmarks.proportions import compare, median
 from benchmarks.reasons import REASONS
 from benchmarks.results import Row
-from benchmarks.solvers import OWN_SEARCH, OWN_SOLVER, eigen_limit
+from benchmarks.sparse_views import times_input
 from benchmarks.tables import GIB, commits, done, number, table
 
 Rows = dict[str, list[Row]]
-"""The rows of all results by suite."""
+"""Rows by suite."""
 N_SETS = 18
-ON_CLUSTERS = [(what, n) for what in ("search", "fit") for n in (30_000, 100_000)]
-"""What a worker does beside one thread, and the number of rows."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal, and the figure to compare with it: a number that may be at most `most` (None: it is
-    only to be measured).
-    """
+    """A goal, and the figure to compare with it: a number that may be at most `most`."""
 
     text: str
     command: str
-    most: float | None = None
+    most: float
     value: float | None = None
     figure: str = ""
     """The number in words."""
-    limit: str = ""
-    reached: str = ""
     rows: tuple[Row, ...] = ()
     lacks: str = ""
     """What has not been measured of it."""
@@ -43,72 +34,43 @@ class Goal:
     def verdict(self) -> str:
         if self.value is None:
             return "not measured"
-        if self.most is None or self.lacks:
-            return f"incomplete: {self.lacks}" if self.lacks else "measured"
-        return (
-            "met"
-            if self.value <= self.most
-            else f"missed: {self.value / self.most:.2f} times the goal"
-        )
+        if self.lacks:
+            return f"incomplete: {self.lacks}"
+        if self.value <= self.most:
+            return "met"
+        return f"missed: {self.value / self.most:.2f} times the goal"
 
-    def line(self) -> list[Any]:
-        if self.value is None:
-            return [self.text, f"`{self.command}`", "", "", "", "", self.verdict]
-        return [
-            self.text,
-            f"`{self.command}`",
-            self.figure,
-            self.limit,
-            self.reached,
-            commits(self.rows),
-            f"**{self.verdict}**",
-        ]
+    def line(self) -> list[str]:
+        """Its row of the table."""
+        verdict = self.verdict if self.value is None else f"**{self.verdict}**"
+        state = commits(self.rows) if self.rows else ""
+        return [self.text, f"`{self.command}`", self.figure, verdict, state]
 
 
-def section(rows: Rows, rates: Rates) -> Iterable[str]:
-    yield "## Goals"
-    yield (
-        "What was aimed at, and what came out. The *limit* is the least that such an answer "
-        "needs, in floating-point operations or "
-        "bytes, with the seconds in which this machine does as much (see *Machine*), and "
-        "*reached* the share of the machine's rate. The "
-        "commands are those of `python -m benchmarks`; the sections below have the rows."
-    )
-    head = ["goal", "command", "measured", "limit", "reached", "commit (rows)", "verdict"]
-    found = list(goals(rows, rates))
+def ledger(rows: Rows) -> Iterable[str]:
+    """The table of goals, and why some are missed."""
+    found = list(goals(rows))
+    head = ["goal", "command", "measured", "verdict", "commit (rows)"]
     yield table(head, [goal.line() for goal in found])
-    why = [
-        f"- {goal.text}: {REASONS[goal.text]}"
-        for goal in found
-        if goal.verdict.startswith("missed") and goal.text in REASONS
-    ]
-    if why:
-        yield "Why goals are missed:\n\n" + "\n".join(why)
+    missed: dict[str, list[str]] = {}
+    for goal in found:
+        if goal.verdict.startswith("missed") and goal.text in REASONS:
+            missed.setdefault(REASONS[goal.text], []).append(goal.text)
+    if missed:
+        reasons = [f"- {'; '.join(texts)}: {reason}" for reason, texts in missed.items()]
+        yield "Why goals are missed:\n\n" + "\n".join(reasons)
 
 
-def goals(rows: Rows, rates: Rates) -> Iterable[Goal]:
-    found = {suite: [row for row in of_suite if done(row)] for suite, of_suite in rows.items()}
-    yield from proportion_goals(found.get("proportion", []), rates)
-    yield from search_goals(found.get("search", []), rates)
-    yield from scale_goals(found.get("scale", []), rates)
-    yield eigen_goal(found.get("eigen", []), rates)
-    yield from startup_goals(found.get("startup", []))
-    yield from new_row_goals(found.get("practice", []), rates)
-    yield from sparse_goals(found.get("sparse", []), rates)
+def goals(rows: Rows) -> Iterable[Goal]:
+    """All goals, also those for which nothing has been measured."""
+    found = {suite: [row for row in own if done(row)] for suite, own in rows.items()}
+    yield from scale_goals(found.get("scale", []))
+    yield from search_goals(found.get("search", []))
     yield from worker_goals(found.get("distributed", []))
-
-
-def timed(
-    text: str, command: str, most: float | None, row: Row | None, limit: Limit | None = None
-) -> Goal:
-    """A goal for the seconds of one row."""
-    if row is None:
-        return Goal(text, command, most)
-    seconds = row["seconds"]
-    share = limit.share(seconds) if limit else ""
-    return Goal(
-        text, command, most, seconds, f"{number(seconds)} s", str(limit or ""), share, (row,)
-    )
+    yield from proportion_goals(found.get("proportion", []))
+    yield from sparse_goals(found.get("sparse", []))
+    yield from startup_goals(found.get("startup", []))
+    yield from practice_goals(found.get("practice", []))
 
 
 def first(rows: list[Row], **fields: Any) -> Row | None:
@@ -118,244 +80,115 @@ def first(rows: list[Row], **fields: Any) -> Row | None:
     )
 
 
-def proportion_goals(rows: list[Row], rates: Rates) -> Iterable[Goal]:
+def timed(text: str, command: str, most: float, row: Row | None) -> Goal:
+    """A goal for the seconds of one row."""
+    if row is None:
+        return Goal(text, command, most)
+    return Goal(text, command, most, row["seconds"], f"{number(row['seconds'])} s", (row,))
+
+
+def ratio(text: str, command: str, most: float, own: Row | None, other: Row | None) -> Goal:
+    """A goal for the seconds of one row over those of another."""
+    if own is None or other is None:
+        return Goal(text, command, most)
+    value = own["seconds"] / other["seconds"]
+    figure = f"{value:.2f} ({number(own['seconds'])} s, {number(other['seconds'])} s)"
+    return Goal(text, command, most, value, figure, (own, other))
+
+
+def scale_goals(rows: list[Row]) -> Iterable[Goal]:
+    for n, most in ((1_000_000, 1500.0), (300_000, 240.0), (100_000, 50.0)):
+        own = first(rows, data="mixture", n=n, method="rmgl_defaults")
+        yield timed(f"{n:,} rows at the defaults in at most {most:.0f} s", "scale", most, own)
+    million = first(rows, data="mixture", n=1_000_000, method="rmgl_defaults")
+    text = "1,000,000 rows at the defaults in at most 9 GiB"
+    if million is None or not million["memory"]["peak"]:
+        yield Goal(text, "scale", 9.0)
+    else:
+        peak = million["memory"]["peak"] / GIB
+        yield Goal(text, "scale", 9.0, peak, f"{peak:.2f} GiB", (million,))
+    for n in (30_000, 70_000):
+        own, other = (
+            first(rows, data="mnist", n=n, method=method)
+            for method in ("rmgl_defaults", "sklearn_spectral")
+        )
+        text = f"MNIST, {n:,} rows in two views, in at most 0.3 times the time of scikit-learn"
+        yield ratio(text, "scale", 0.3, own, other)
+
+
+def search_goals(rows: list[Row]) -> Iterable[Goal]:
+    """What two threads take beside one, for each kind of rows."""
+    places = dict.fromkeys((row["n"], row["view"]) for row in rows if row["method"] == ALL_THREADS)
+    for n, view in places or {(100_000, "right"): None}:
+        both, one = (
+            first(rows, n=n, view=view, method=method) for method in (ALL_THREADS, ONE_THREAD)
+        )
+        text = "in at most 0.55 of the time with two threads"
+        yield ratio(f"Search of {described(n, view)} {text}", "search", 0.55, both, one)
+
+
+def worker_goals(rows: list[Row]) -> Iterable[Goal]:
+    """What one Dask worker takes beside one thread, and two workers beside one."""
+    alone, one, two = (first(rows, what="fit", n=100_000, workers=k) for k in (0, 1, 2))
+    text = "Fit of 100,000 rows by one Dask worker in at most 1.25 times the time of one thread"
+    yield ratio(text, "distributed", 1.25, one, alone)
+    text = "Fit of 100,000 rows by two Dask workers in at most 0.6 times the time of one"
+    yield ratio(text, "distributed", 0.6, two, one)
+
+
+def proportion_goals(rows: list[Row]) -> Iterable[Goal]:
     found = compare(rows)
     texts = {
-        "median": (
-            (
-                "Labels at the defaults in at most 3 times the time of spectral clustering, "
-                f"median over {N_SETS} sets, one thread"
-            ),
-            3.0,
-        ),
-        "worst": (f"The same in at most 6 times, worst of {N_SETS} sets", 6.0),
+        "median": f"times the time of spectral clustering, median over {N_SETS} sets, one thread",
+        "worst": f"times the time of spectral clustering, worst of {N_SETS} sets, one thread",
     }
-    for name, (text, most) in texts.items():
+    for name, most in (("median", 3.0), ("worst", 8.0)):
+        text = f"Labels at the defaults in at most {most:.0f} {texts[name]}"
         if not found:
             yield Goal(text, "proportion", most)
             continue
         worst = max(found, key=lambda one: one.ratio)
         chosen = found if name == "median" else [worst]
-        ratio = median(one.ratio for one in chosen)
+        value = median(one.ratio for one in chosen)
         sets = f"{len(found)} sets" if name == "median" else worst.dataset
         lacks = f"{len(found)} of {N_SETS} sets" if len(found) < N_SETS else ""
-        yield Goal(
-            text,
-            "proportion",
-            most,
-            ratio,
-            f"{ratio:.2f} ({sets})",
-            *shares(chosen, rates),
-            told(chosen),
-            lacks,
-        )
+        told = tuple(row for one in chosen for row in one.ours)
+        yield Goal(text, "proportion", most, value, f"{value:.2f} ({sets})", told, lacks)
 
 
-def told(found: Iterable[Proportion]) -> tuple[Row, ...]:
-    return tuple(row for one in found for row in one.ours)
-
-
-def shares(found: list[Proportion], rates: Rates) -> tuple[str, str]:
-    """The limit of one data set, or only the median share of several."""
-    if len(found) == 1:
-        limit = found[0].limit(rates)
-        return str(limit), limit.share(found[0].seconds)
-    limits = [(one.limit(rates), one.seconds) for one in found]
-    known = [limit.seconds / seconds for limit, seconds in limits if limit.seconds is not None]
-    return "products of all pairs, by set", f"{100 * median(known):.2g}% (median)" if known else ""
-
-
-def search_goals(rows: list[Row], rates: Rates) -> Iterable[Goal]:
-    own = [row for row in rows if row["method"] == OWN_SEARCH]
-    views = [first(own, n=70_000, view=view) for view in ("pixels", "hog")]
-    text, command = (
-        "Exact search, MNIST, 70,000 rows in two views, 30 neighbors, in at most 30 s",
-        "search --dataset mnist",
-    )
-    both = [row for row in views if row]
-    if len(both) < 2:
-        yield Goal(text, command, 30.0)
+def sparse_goals(rows: list[Row]) -> Iterable[Goal]:
+    found = {one.ours[0]["n"]: one for one in compare(rows)}
+    large, small = found.get(10_000), found.get(2000)
+    text = "10,000 documents in two sparse views no slower than spectral clustering, one thread"
+    if large is None:
+        yield Goal(text, "sparse", 1.0)
     else:
-        seconds = sum(row["seconds"] for row in both)
-        figure = f"{number(seconds)} s, one thread, one view after the other"
-        limit = rates.for_products(sum(search_flops(row) for row in both))
-        yield Goal(
-            text, command, 30.0, seconds, figure, str(limit), limit.share(seconds), tuple(both)
-        )
-    more = first(own, n=100_000, view="pixels")
-    limit = rates.for_products(search_flops(more)) if more else None
-    yield timed("Exact search, 100,000 rows of 784 columns, measured", command, None, more, limit)
-
-
-def search_flops(row: Row) -> float:
-    """Products of all pairs in the columns of the tiles."""
-    return product_flops(row["n"], row["extra"].get("columns", row["dimension"]))
-
-
-def scale_goals(rows: list[Row], rates: Rates) -> Iterable[Goal]:
-    million = first(rows, data="mixture", n=1_000_000, method="rmgl_defaults")
-    command = "scale --only rmgl_defaults --dataset mixture-1000000"
-    limit = scaling.limit_of(million, rates) if million else None
-    yield timed(
-        "A million rows at the defaults in at most 45 minutes", command, 45 * 60.0, million, limit
-    )
-    text = "The same in at most 16 GiB"
-    if million is None or not million["memory"]["peak"]:
-        yield Goal(text, command, 16.0)
+        figure = f"{large.ratio:.2f} ({number(large.seconds)} s)"
+        yield Goal(text, "sparse", 1.0, large.ratio, figure, tuple(large.ours))
+    text = "Their memory, as a multiple of the non-zeros, no more than for 2,000 documents"
+    if large is None or small is None:
+        yield Goal(text, "sparse", 1.0)
         return
-    peak, inputs = (
-        million["memory"]["peak"] / GIB,
-        8 * million["n"] * sum(million["widths"][:2]) / GIB,
-    )
-    yield Goal(
-        text,
-        command,
-        16.0,
-        peak,
-        f"{peak:.2f} GiB",
-        f"the views: {inputs:.2f} GiB",
-        f"{inputs / peak:.0%}",
-        (million,),
-    )
-
-
-def eigen_goal(rows: list[Row], rates: Rates) -> Goal:
-    """Our seconds over those of `eigsh`, and the share of the bandwidth on the largest graph."""
-    text, command = "Eigenvectors as fast as scipy's `eigsh` (median over graphs)", "eigen"
-    theirs = {row["graph"]: row["seconds"] for row in rows if row["method"] == "scipy_eigsh"}
-    own = [row for row in rows if row["method"] == OWN_SOLVER and row["graph"] in theirs]
-    if not own:
-        return Goal(text, command, 1.0)
-    ratios = {row["graph"]: row["seconds"] / theirs[row["graph"]] for row in own}
-    largest, ratio = max(own, key=lambda row: row["n"]), median(ratios.values())
-    figure = (
-        f"{ratio:.2f} times "
-        f"({', '.join(f'{graph} {value:.2f}' for graph, value in ratios.items())})"
-    )
-    limit = eigen_limit(largest, rates)
-    reached = (
-        f"{limit.share(largest['seconds'])} ({largest['graph']})" if limit and limit.seconds else ""
-    )
-    return Goal(text, command, 1.0, ratio, figure, str(limit or ""), reached, tuple(own))
+    times = [times_input(one) for one in (large, small)]
+    figure = f"{times[0]:.1f} times the input; {times[1]:.1f} for 2,000"
+    yield Goal(text, "sparse", 1.0, times[0] / times[1], figure, tuple(large.ours))
 
 
 def startup_goals(rows: list[Row]) -> Iterable[Goal]:
     aims = {
-        "first fit, no compiled code": (
-            "The first fit where nothing is compiled yet, in at most 4 s",
-            4.0,
-            "first fit, compiled code kept",
-        ),
-        "rmgl --help": ("`rmgl --help` in at most 0.3 s", 0.3, "python alone"),
-        "import rmgl": ("`import rmgl` stays light", None, "python alone"),
+        "first fit, no compiled code": ("The first fit where nothing is compiled yet", 5.0),
+        "rmgl --help": ("`rmgl --help`", 0.3),
     }
-    for what, (text, most, least) in aims.items():
-        row, other = first(rows, what=what), first(rows, what=least)
-        limit = Limit(least, other["seconds"]) if other else None
-        yield timed(text, "startup", most, row, limit)
+    for what, (text, most) in aims.items():
+        yield timed(f"{text} in at most {most:g} s", "startup", most, first(rows, what=what))
 
 
-def new_row_goals(rows: list[Row], rates: Rates) -> Iterable[Goal]:
-    texts = {
-        "many new rows": "10,000 new rows against 100,000 fitted at the defaults in at most 3 s",
-        "many new rows, given parameters": "The same, fitted with alpha and beta given",
-    }
-    for what, text in texts.items():
-        row = first(rows, what=what, n_fitted=100_000)
-        limit = new_rows.limit_of(row, rates) if row else None
-        yield timed(text, f'practice --only "{what}"', 3.0, row, limit)
-
-
-def sparse_goals(rows: list[Row], rates: Rates) -> Iterable[Goal]:
-    found = {one.ours[0]["n"]: one for one in compare(rows)}
-    text = (
-        "20,000 documents in two sparse views in at most 6 times the time of spectral "
-        "clustering, one thread"
-    )
-    other = (
-        "Their memory in proportion to the non-zeros: times the input no more than for 2,000 "
-        "documents"
-    )
-    large, small = found.get(20_000), found.get(2000)
-    if large is None:
-        yield from (Goal(text, "sparse", 6.0), Goal(other, "sparse", 1.0))
-        return
-    limit = sparse_views.limit_of(large, rates)
-    figure = f"{large.ratio:.2f} ({number(large.seconds)} s)"
-    yield Goal(
-        text,
-        "sparse",
-        6.0,
-        large.ratio,
-        figure,
-        str(limit),
-        limit.share(large.seconds),
-        told([large]),
-    )
-    if small is None:
-        yield Goal(other, "sparse", 1.0)
-        return
-    times = [sparse_views.times_input(one) for one in (large, small)]
-    figure = f"{times[0]:.1f} times the input; {times[1]:.1f} for 2,000"
-    least = f"the non-zeros: {large.ours[0]['input_bytes'] / 1e6:.0f} MB"
-    yield Goal(
-        other,
-        "sparse",
-        1.0,
-        times[0] / times[1],
-        figure,
-        least,
-        f"{1 / times[0]:.0%}",
-        told([large]),
-    )
-
-
-def worker_goals(rows: list[Row]) -> Iterable[Goal]:
-    """What one Dask worker takes beside one thread, and two workers beside one, on one
-    machine.
-    """
-    by_case = {
-        (row["what"], row["n"], row["workers"]): row for row in rows if row["limit"] == "none"
-    }
-    overhead = "of {n:,} rows by one Dask worker in at most 1.3 times the time of one thread"
-    cases = [
-        (f"{what.capitalize()} {overhead.format(n=n)}", what, n, (1, 0), 1.3)
-        for what, n in ON_CLUSTERS
-    ]
-    cases.append(
-        (
-            "Search of 100,000 rows by two workers 1.7 times as fast: in 0.588 of the time of one",
-            "search",
-            100_000,
-            (2, 1),
-            1 / 1.7,
-        )
-    )
-    for text, what, n, workers, most in cases:
-        own, other = (by_case.get((what, n, number_of)) for number_of in workers)
-        command = f"distributed --only {what}"
-        if own is None or other is None:
-            yield Goal(text, command, most)
-            continue
-        ratio, least = own["seconds"] / other["seconds"], other["seconds"] / workers[0]
-        figure, reached = (
-            f"{ratio:.3g} ({number(own['seconds'])} s)",
-            f"{least / own['seconds']:.0%}",
-        )
-        yield Goal(
-            text,
-            command,
-            most,
-            ratio,
-            figure,
-            f"without overhead: {number(least)} s",
-            reached,
-            (own, other),
-        )
-    large = next((row for row in rows if row["limit"] != "none"), None)
-    yield timed(
-        "A fit of 300,000 rows on two workers of 1.5 GB each ends",
-        "distributed --only fit",
-        None,
-        large,
-    )
+def practice_goals(rows: list[Row]) -> Iterable[Goal]:
+    row = first(rows, what="many new rows", n_fitted=100_000)
+    text = "10,000 new rows against 100,000 fitted at the defaults in at most 4 s"
+    yield timed(text, 'practice --only "many new rows"', 4.0, row)
+    for n in (5000, 50_000, 300_000):
+        own = first(rows, what="number", n=n)
+        other = None if own is None else {**own, "seconds": own["fit_seconds"]}
+        text = f'`n_clusters="auto"` in at most 3 times the time with K given, {n:,} rows'
+        yield ratio(text, "practice --only number", 3.0, own, other)

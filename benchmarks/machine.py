@@ -1,4 +1,4 @@
-"""The sections on the machine's own rates, on passes over candidate edges, and on starting up."""
+"""The sections on the machine's own rates, and on starting up."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,9 +23,9 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         return
     yield "## Machine"
     yield (
-        "Rates from which limits are computed: products of two square matrices (GEMM, the "
-        "BLAS that numpy comes with), and a compiled sum "
-        "over a long array, which reads memory as fast as it is delivered. Medians."
+        "The limits on this page follow from these rates: products of two square matrices (GEMM, "
+        "with the BLAS of numpy), and a compiled sum over a long array, which reads memory as fast "
+        "as the machine delivers it. Medians."
     )
     yield table(
         ["what", "threads", "a second"], [[what(row), row["n_threads"], rate(row)] for row in rates]
@@ -42,45 +42,13 @@ def rate(row: Row) -> str:
     return f"{number(row['bytes_per_second'] / 1e9)} GB"
 
 
-def passes_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Memory bandwidth"
-    yield (
-        "One pass over the candidate edges, against a compiled sum over an array of the same "
-        "length: what the memory of the machine "
-        "delivers. Bytes counted are those of costs and indices, each read once."
-    )
-    passes = [row for row in rows if done(row) and "bytes" in row]
-    best = {
-        row["n_threads"]: row["bytes_per_second"]
-        for row in passes
-        if row["kernel"].startswith("sum")
-    }
-    lines = [
-        [
-            row["kernel"],
-            f"{row['n']:,}",
-            row["n_threads"],
-            f"{row['bytes'] / 1e6:,.0f}",
-            number(1e3 * row["seconds"]),
-            number(row["bytes_per_second"] / 1e9),
-            f"{row['bytes_per_second'] / best[row['n_threads']]:.0%}"
-            if row["n_threads"] in best
-            else "",
-        ]
-        for row in passes
-    ]
-    yield table(["pass", "nodes", "threads", "MB", "milliseconds", "GB/s", "of the sum's"], lines)
-
-
 def startup_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Starting up"
     yield (
-        "Each in a fresh process: commands from their start to their end; fits of 2000 rows "
-        "without the imports before them, *first fit* "
-        "two small ones with candidates given, one over all pairs and one over lists of "
-        "neighbors. Compiled loops are kept beside the "
-        "package, so that they are compiled once. *At the least* is what this takes with "
-        "nothing of rmgl in it."
+        "Each row is a fresh process. Commands are timed from start to end; fits of 2000 rows are "
+        "timed without the imports before them. *First fit* is two fits with given candidates, one "
+        "over all pairs and one over lists of neighbors. The package keeps its compiled loops, so "
+        "it compiles them once. *At the least* is the time of the same process without rmgl."
     )
     seconds = {row["what"]: row["seconds"] for row in rows if done(row)}
     lines = [

@@ -1,5 +1,5 @@
-"""The section on labeling many new rows; and how well rows of a class that the fit has not seen are
-recognized.
+"""The sections on labeling many new rows and on choosing the number of clusters; and how well rows
+of a class that the fit has not seen are recognized.
 
 python -m benchmarks.new_rows prints a Markdown table of the latter, for every digit.
 """
@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.limits import Limit, Rates, product_flops
 from benchmarks.results import Row
-from benchmarks.tables import commits, done, number, table
+from benchmarks.tables import done, number, table
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 
@@ -22,20 +22,19 @@ SHARES = (0.95, 0.99, 1.0)
 
 
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
-    many = [row for row in rows if row["what"].startswith("many") and done(row)]
+    done_rows = [row for row in rows if done(row)]
+    yield from number_section([row for row in done_rows if row["what"] == "number"])
+    many = [row for row in done_rows if row["what"] == "many new rows"]
     if not many:
         return
     yield "## New rows"
     yield (
-        "New rows of the mixture, labeled by `predict` of models that have just been fitted: "
-        "at the defaults, and with alpha and beta "
-        "given, which takes less time to fit and has no consensus to search. *Again* is the "
-        "median of further calls. The *limit* is the "
-        "time of the products of all new rows with all fitted ones in every searched space, "
-        "at the rate of GEMM in single precision."
+        "`predict` labels new rows of the mixture with a model that has just been fitted at the "
+        "defaults. *Again* is the median of further calls. The *limit* is the time of the products "
+        "of all new rows with all fitted ones in every searched space, at the rate of GEMM in "
+        "single precision."
     )
     head = [
-        "model",
         "fitted",
         "new",
         "threads",
@@ -46,15 +45,39 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "fit, s",
         "NMI",
         "NMI of the fit",
-        "commit",
     ]
     yield table(head, [line(row, rates) for row in many])
+
+
+def number_section(rows: list[Row]) -> Iterable[str]:
+    """What the choice of the number of clusters takes."""
+    if not rows:
+        return
+    yield "## Choosing the number of clusters"
+    yield (
+        'Seconds of a fit of the mixture, which has 20 classes, with `n_clusters="auto"` and with '
+        "the number given."
+    )
+    lines = [
+        [
+            f"{row['n']:,}",
+            row["n_threads"],
+            number(row["fit_seconds"]),
+            number(row["seconds"]),
+            f"{row['seconds'] / row['fit_seconds']:.2f}",
+            row["chosen"],
+            " to ".join(map(str, row["range"])),
+            f"{row['nmi']:.3f}",
+        ]
+        for row in rows
+    ]
+    head = ["rows", "threads", "given, s", "auto, s", "ratio", "chosen", "range", "NMI"]
+    yield table(head, lines)
 
 
 def line(row: Row, rates: Rates) -> list[object]:
     limit = limit_of(row, rates)
     return [
-        row["what"].removeprefix("many new rows").removeprefix(", ") or "defaults",
         f"{row['n_fitted']:,}",
         f"{row['n_new']:,}",
         row.get("n_threads", ""),
@@ -65,7 +88,6 @@ def line(row: Row, rates: Rates) -> list[object]:
         number(row["fit_seconds"]),
         f"{row['nmi']:.3f}",
         f"{row['fitted']:.3f}",
-        commits([row]),
     ]
 
 

@@ -102,22 +102,17 @@ def summary(found: list[Proportion]) -> str:
 
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     found = compare(rows)
-    yield "## Proportion"
+    yield "## Time beside spectral clustering"
     yield (
-        "Seconds to the labels, `RMGL(n_clusters=K, random_state=0, "
-        "n_jobs=1).fit_predict(views)`, beside those of scikit-learn's "
-        '`SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
-        "random_state=0).fit_predict(table)` on one table of all views, "
-        "which is scaled as RMGL scales them before the clock starts. *Report* is what "
-        "`report_`, whose second answers are further "
-        "spectral clusterings, takes when it is first asked for. One thread; medians of one "
-        "call in each of several fresh processes, in "
-        "which the two methods take turns. *Passes* are those of the last solve of all "
-        "layers over their candidate edges, and *rounds* "
-        "those of layers and embedding. The *limit* is the time of the products of all pairs "
-        "of rows in every view, over all columns or "
-        "over the non-zeros, whichever are fewer, at the rate of GEMM in single precision "
-        "with one thread."
+        "Seconds to the labels with one thread: `RMGL(n_clusters=K, random_state=0, "
+        "n_jobs=1).fit_predict(views)`, beside scikit-learn's `SpectralClustering(n_clusters=K, "
+        'affinity="nearest_neighbors", random_state=0).fit_predict(table)` on one table of all '
+        "views, which is scaled as RMGL scales them before the clock starts. *Report* is the time "
+        "of the first access to `report_`, which fits again several times. Times are medians of "
+        "one call in each of several fresh processes, in which the two methods take turns. "
+        "*Passes* are those of the last solve of all layers over their candidate edges; *rounds* "
+        "are those of layers and embedding. The *limit* is the time of the products of all pairs "
+        "of rows in every view, at the rate of GEMM in single precision with one thread."
     )
     yield f"**{summary(found)}**"
     yield table(HEAD, [line(one, rates) for one in sorted(found, key=lambda one: one.ratio)])

@@ -1,6 +1,4 @@
-"""Tables in Markdown and pictures from the results there are; what has not been measured is left
-out.
-"""
+"""The pages about performance and quality, from the results; what was not measured is left out."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -13,37 +11,31 @@ import numpy as np
 
 from benchmarks import (
     choice,
+    excerpts,
     figures,
     forecast,
-    goals,
     machine,
+    neighbors,
     new_rows,
     proportions,
     quality,
     scaling,
-    solvers,
     sparse_views,
+    story,
 )
 from benchmarks.limits import Rates
 from benchmarks.results import Row
-from benchmarks.tables import commits, done, entry, failures, gib, mark, number, table
+from benchmarks.tables import commits, done, mark, number, table
 
-INTRODUCTION = """# Performance
-
-What `python -m benchmarks layer`, `fit`, `proportion`, `sparse`, `scale`, `search`, `distributed`,
-`eigen`, `practice`, `startup` and `kernels` measured, written by `python -m benchmarks report
---output docs`; how it is measured is in [benchmarks/README.md](../benchmarks/README.md). Seconds
-are those of one machine: ratios within a table are the result. Rows are shown as they came out,
-also where another method is quicker or better."""
-
-
-QUALITY = """# Quality
-
-What `python -m benchmarks quality`, `complementary`, `robustness`, `practice`, `cells`, `networks`,
-`known`, `trust`, `numbers` and `sensitivity` measured, written by
-`python -m benchmarks report --output docs`:
-every method at its defaults, nothing tuned, labels used for scoring only. How the defaults of RMGL
-came about is in [defaults.md](defaults.md)."""
+PERFORMANCE = """`python -m benchmarks all` measured this page, and `python -m benchmarks report
+--output docs` wrote it; [benchmarks/README.md](../benchmarks/README.md) explains the method.
+Compare times within a table: they are those of one machine. The tables show every measured row,
+also where another method is faster or better. [Contributing](contributing.md) lists our
+goals."""
+QUALITY = """Every method runs at its defaults; nothing is tuned, and labels are for scoring only.
+We developed the defaults on these data sets, so the scores are a little flattering
+([defaults.md](defaults.md)). `python -m benchmarks all` measured this page, and `python -m
+benchmarks report --output docs` wrote it."""
 
 WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 Section = Callable[[list[Row], Path], Iterable[str]]
@@ -51,70 +43,82 @@ Stored = dict[str, dict[str, Any]]
 """The content of the result files by suite."""
 
 
+def read(results: Path) -> Stored:
+    """The content of all result files in a folder."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+
+
 def write(results: Path, output: Path) -> Path:
-    """Write `performance.md`, `quality.md` and their pictures into `output`; returns the path of
-    the first.
+    """Write `performance.md`, `quality.md` and their pictures into `output`, and excerpts into
+    other pages of a checkout whose folder `docs` this is; returns the path of the first.
     """
     (output / "images").mkdir(parents=True, exist_ok=True)
-    stored = {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
+    stored = read(results)
     rows = {suite: list(content["rows"].values()) for suite, content in stored.items()}
     rates = Rates.of(rows.get("kernels", []))
     sections: list[tuple[str, Section]] = [
-        ("kernels", machine.section),
-        ("layer", layer_section),
-        ("fit", fit_section),
-        ("proportion", partial(proportions.section, rates=rates)),
-        ("sparse", partial(sparse_views.section, rates=rates)),
         ("scale", partial(scaling.section, rates=rates)),
-        ("search", partial(solvers.search_section, rates=rates)),
-        ("distributed", forecast.section),
-        ("eigen", partial(solvers.eigen_section, rates=rates)),
+        ("proportion", partial(proportions.section, rates=rates)),
+        ("quality", quality.times_section),
+        ("sparse", partial(sparse_views.section, rates=rates)),
         ("practice", partial(new_rows.section, rates=rates)),
+        ("search", partial(neighbors.section, rates=rates)),
+        ("layer", layer_section),
+        ("distributed", forecast.section),
         ("startup", machine.startup_section),
-        ("kernels", machine.passes_section),
+        ("kernels", machine.section),
+    ]
+    about_quality: list[tuple[str, Section]] = [
+        ("quality", quality.section),
+        ("trust", choice.trust_section),
+        ("numbers", choice.numbers_section),
+        ("complementary", quality.complementary_section),
+        ("robustness", quality.robustness_section),
+        ("practice", quality.practice_section),
+        ("cells", quality.cells_section),
+        ("networks", quality.networks_section),
+        ("known", quality.known_section),
     ]
     if "quality" in stored:
-        about_quality: list[tuple[str, Section]] = [
-            ("quality", quality.section),
-            ("complementary", quality.complementary_section),
-            ("robustness", quality.robustness_section),
-            ("practice", quality.practice_section),
-            ("cells", quality.cells_section),
-            ("networks", quality.networks_section),
-            ("known", quality.known_section),
-            ("trust", choice.trust_section),
-            ("numbers", choice.numbers_section),
-            ("sensitivity", choice.sensitivity_section),
-        ]
-        write_page(stored, output, [QUALITY], about_quality, "quality.md")
-    return write_page(
-        stored, output, [INTRODUCTION, *goals.section(rows, rates)], sections, "performance.md"
-    )
+        opening = ["# Quality", *story.of_quality(rows, output / "images"), joined(QUALITY)]
+        write_page(stored, output, opening, about_quality, "quality.md")
+    excerpts.write(rows, output.parent)
+    told = story.of_performance(rows, output / "images")
+    opening = ["# Performance", *told, joined(PERFORMANCE)]
+    return write_page(stored, output, opening, sections, "performance.md")
 
 
 def write_page(
     stored: Stored, output: Path, opening: list[str], sections: list[tuple[str, Section]], name: str
 ) -> Path:
     """One page with the sections for which there are results."""
+    used = {suite: stored[suite] for suite, _ in sections if suite in stored}
+    machines = [content["machine"] for content in used.values()]
+    rows = [row for content in used.values() for row in content["rows"].values()]
     parts = list(opening)
-    machines = [stored[suite]["machine"] for suite, _ in sections if suite in stored]
-    parts[1:1] = [machine_line(machines[0])] if machines else []
+    if machines:
+        parts.append(f"{machine_line(machines[0])} {state_line(rows)}")
     for suite, section in sections:
-        if suite in stored:
-            rows, own = list(stored[suite]["rows"].values()), stored[suite]["machine"]
-            found = list(section(rows, output / "images"))
-            state = (
-                "State of the package (the last commit that changed it), and rows measured with "
-                f"it: {commits(rows)}."
-            )
-            parts += (
-                [*found, state if own == machines[0] else f"{machine_line(own)} {state}"]
-                if found
-                else []
-            )
+        if suite in used:
+            found = list(section(list(used[suite]["rows"].values()), output / "images"))
+            own = used[suite]["machine"]
+            parts += found + ([machine_line(own)] if found and own != machines[0] else [])
     page = output / name
     page.write_text("\n\n".join(map(wrapped, parts)) + "\n")
     return page
+
+
+def state_line(rows: list[Row]) -> str:
+    """The commit of all rows, or the commits if there are several."""
+    states = {row.get("commit") for row in rows}
+    if len(states) == 1:
+        return f"All rows come from commit {states.pop()}."
+    return f"Rows by commit: {commits(rows)}."
+
+
+def joined(text: str) -> str:
+    """A paragraph as one line."""
+    return " ".join(text.split())
 
 
 def wrapped(part: str) -> str:
@@ -139,10 +143,9 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## One layer"
     cells = {(row["view"], row["n"], row["regime"], row["method"]): row for row in rows}
     yield (
-        "Seconds to a KKT residual of 1e-6 from the data, distances included. *Newton* is "
-        "`learn_layer(X, alpha)`, which takes lists of "
-        "neighbors for sparse layers of 2000 nodes, certified; a pass is one over its "
-        "candidate pairs. The others pass over all pairs."
+        "Seconds from the data, distances included, to a KKT residual of 1e-6. *Newton* is "
+        "`learn_layer(X, alpha)`, which uses certified lists of neighbors for sparse layers of "
+        "2000 nodes; a *pass* reads all candidate pairs once. The others pass over all pairs."
     )
     yield own_solvers(cells)
     for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges a node")):
@@ -253,58 +256,3 @@ def label(found: dict[tuple, Row], method: str) -> str:
         if name == method and done(row)
     }
     return f"{method} (log-degree model)" if "log-degree" in models else method
-
-
-def fit_section(rows: list[Row], output: Path) -> Iterable[str]:
-    yield "## Whole fits"
-    by_name = {(row["dataset"], row["method"]): row for row in rows}
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    first = next((name for name in datasets if name.startswith("digits")), None)
-    if first:
-        yield (
-            f"{first}: seconds beside those of RMGL with given parameters (about 20 edges a "
-            "node, and the paper's) and of scikit-learn's "
-            "spectral clustering; peak memory; scores. `rmgl_defaults` chooses everything "
-            "from the data."
-        )
-        yield one_dataset(by_name, first)
-        figures.fit(
-            [row for row in rows if row["dataset"] == first], output / "performance_fit.png"
-        )
-        yield "![Seconds and NMI of every method on the digits](images/performance_fit.png)"
-    methods = sorted(
-        {row["method"] for row in rows}, key=lambda method: (not method.startswith("rmgl"), method)
-    )
-    for field, title, form in (("nmi", "NMI", "{:.3f}"), ("seconds", "Seconds", "{:.3g}")):
-        yield f"{title} on every data set:"
-        lines = [[m, *(entry(by_name.get((d, m)), field, form) for d in datasets)] for m in methods]
-        yield table(["method", *datasets], lines)
-    yield from failures(rows)
-
-
-def one_dataset(by_name: dict[tuple, Row], dataset: str) -> str:
-    rows = [row for (name, _), row in by_name.items() if name == dataset and done(row)]
-    reference = {
-        m: by_name.get((dataset, m), {}).get("seconds")
-        for m in ("rmgl_sparse", "rmgl_paper", "sklearn_spectral")
-    }
-    lines = []
-    for row in sorted(rows, key=lambda row: row["seconds"]):
-        ratios = [
-            number(row["seconds"] / seconds) if seconds else "" for seconds in reference.values()
-        ]
-        scores = [f"{row[score]:.3f}" for score in ("nmi", "accuracy", "ari")]
-        lines.append(
-            [row["method"], number(row["seconds"]), *ratios, gib(row), *scores, row["n_found"]]
-        )
-    head = [
-        "method",
-        "seconds",
-        *(f"/ {m}" for m in reference),
-        "peak GiB",
-        "NMI",
-        "accuracy",
-        "ARI",
-        "clusters",
-    ]
-    return table(head, lines)

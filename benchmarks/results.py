@@ -1,5 +1,7 @@
 """Results of a suite as one JSON file that is written after every row, so that an interrupted run
 resumes where it stopped.
+
+All rows of a file come from one state of the code: a run from another state replaces the file.
 """
 
 import json
@@ -13,36 +15,50 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import click
+
 from benchmarks import ROOT
 from rmgl.version import __version__
 
 Row = dict[str, Any]
 FINAL = ("ok", "timeout", "skipped")
+CODE = ("src", "benchmarks", "pyproject.toml", ":!benchmarks/results", ":!benchmarks/*.md")
+"""Whatever may change a figure."""
 
 
 class Results:
     """Rows under keys, facts about the machine, and notes (values worth finding only once)."""
 
-    def __init__(self, path: Path, force: bool = False, current: bool = False) -> None:
-        """`force` measures everything again, `current` what was measured with another state of the
-        package.
+    def __init__(self, path: Path, force: bool = False, partly: bool = False) -> None:
+        """Take up the rows that were measured with this state of the code.
+
+        `force` measures everything again. `partly`: only some rows will be measured, which must not
+        replace a file of another state.
         """
         self.path = path
-        self.force = force
-        self.current = current
-        stored = json.loads(path.read_text()) if path.exists() else {}
-        self.rows: dict[str, Row] = stored.get("rows", {})
-        self.notes: dict[str, Any] = stored.get("notes", {})
+        stored = json.loads(path.read_text()) if path.exists() and not force else {}
+        rows: dict[str, Row] = stored.get("rows", {})
+        self.state = state = commit()
+        other = sorted({str(row.get("commit")) for row in rows.values()} - {str(state)})
+        if other and partly:
+            raise click.UsageError(
+                f"{path.name} has rows of {', '.join(other)}, and the code is at {state}: measure "
+                "the whole suite, pass another --output, or replace the file with --force"
+            )
+        self.rows: dict[str, Row] = {} if other else rows
+        self.notes: dict[str, Any] = {} if other else stored.get("notes", {})
 
     def add(self, measure: Callable[[], Row], **names: Any) -> Row:
-        """The row called by the values of `names`: as stored if it is final and not to be forced,
-        else measured, stored and printed.
+        """The row called by the values of `names`: as stored if it is final, else measured, stored
+        and printed.
         """
         key = " ".join(str(value) for value in names.values())
-        row = None if self.force else self.rows.get(key)
-        row = None if row and self.current and row.get("commit") != commit() else row
+        row = self.rows.get(key)
         if row is None or not row["status"].startswith(FINAL):
-            row = self.rows[key] = {**names, **measure(), "commit": commit()}
+            found = measure()
+            if commit() != self.state:
+                raise click.ClickException(f"the code changed while {key} was measured")
+            row = self.rows[key] = {**names, **found, "commit": self.state}
             self.write()
             print(f"{key}: {describe(row)}", flush=True)
         return row
@@ -53,7 +69,7 @@ class Results:
             waiting = [
                 (names, pool.submit(measure, *names.values()))
                 for names in wanted
-                if self.force or " ".join(map(str, names.values())) not in self.rows
+                if " ".join(map(str, names.values())) not in self.rows
             ]
             for names, future in waiting:
                 self.add(future.result, **names)
@@ -66,10 +82,33 @@ class Results:
 
     def write(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        content = {"machine": machine(), "notes": self.notes, "rows": self.rows}
+        parts = {"machine": machine(), "notes": self.notes, "rows": self.rows}
         partial = self.path.with_suffix(".partial")
-        partial.write_text(json.dumps(content, indent=1))
+        partial.write_text(as_text(parts))
         partial.replace(self.path)
+
+
+def as_text(parts: dict[str, dict[str, Any]]) -> str:
+    """Parts of a file, each with one entry a line and numbers of eight digits."""
+    return (
+        "{\n"
+        + ",\n".join(f"{json.dumps(name)}: {lines(part)}" for name, part in parts.items())
+        + "\n}\n"
+    )
+
+
+def lines(part: dict[str, Any]) -> str:
+    found = [f"{json.dumps(name)}: {json.dumps(rounded(value))}" for name, value in part.items()]
+    return "{\n" + ",\n".join(found) + "\n}" if found else "{}"
+
+
+def rounded(value: Any) -> Any:
+    """A value with the floating-point numbers in it at eight significant digits."""
+    if isinstance(value, dict):
+        return {name: rounded(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return float(f"{value:.8g}") if isinstance(value, float) else value
 
 
 def describe(row: Row) -> str:
@@ -94,14 +133,23 @@ def machine() -> dict[str, Any]:
     }
 
 
+def free_memory() -> int | None:
+    """Bytes that processes may still take, or None where the system does not say."""
+    line = _line("/proc/meminfo", "MemAvailable")
+    return None if line is None else 1024 * int(line.split()[0])
+
+
 def commit() -> str | None:
-    """The state of the package that a row was measured with: the last commit that changed it, and
-    whether it was changed since.
+    """The state of the code that a row was measured with: the last commit that changed it, with
+    "+changes" if it was changed after that.
     """
-    last = _git("log", "-1", "--format=%h", "--", "src")
-    return (
-        last + ("+changes" if _git("status", "--porcelain", "--", "src") else "") if last else None
-    )
+    last = _git("log", "-1", "--format=%h", "--", *CODE)
+    return last + ("+changes" if is_dirty() else "") if last else None
+
+
+def is_dirty() -> bool:
+    """Whether the code has changes that are not committed."""
+    return bool(_git("status", "--porcelain", "--", *CODE))
 
 
 def _git(*arguments: str) -> str:

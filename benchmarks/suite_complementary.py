@@ -6,13 +6,13 @@ from functools import partial
 
 from benchmarks.datasets import Dataset
 from benchmarks.judge import Settings
+from benchmarks.labels import measure
 from benchmarks.methods import find_methods
 from benchmarks.prepared import keep
 from benchmarks.results import Results
-from benchmarks.suite_robustness import measure
 from rmgl.datasets import make_complementary_views
 
-DRAWS = 4
+DRAWS = 3
 KINDS = {
     "grid of 9": {"layout": "grid"},
     "grid of 9, closer": {"layout": "grid", "separation": 3.2},
@@ -59,7 +59,7 @@ KINDS = {
 """Arguments of `make_complementary_views`. In the last kind two views agree, and a third, with
 clusters of its own, dominates.
 """
-METHODS = ("rmgl_defaults", "sklearn_spectral_our_scaling", "without_agreement")
+METHODS = ("rmgl_defaults", "sklearn_spectral_our_scaling")
 
 
 def run(
@@ -69,12 +69,7 @@ def run(
     only: tuple[str, ...] = (),
     datasets: tuple[str, ...] = (),
 ) -> None:
-    methods = [
-        method
-        for folder in ("fit", "quality")
-        for method in find_methods(folder)
-        if method.name in (only or METHODS)
-    ]
+    methods = find_methods("quality", only or METHODS)
     for place, (kind, arguments) in enumerate(KINDS.items()):
         if (datasets and kind not in datasets) or (quick and place > 0):
             continue

@@ -23,9 +23,7 @@ from rmgl.layer import Layer, Origin
 from rmgl.layer.wanted_edges import solve_for_edges
 from rmgl.running.threads import single_threaded
 
-SIZES, QUICK_SIZES = (30_000, 100_000), (3000,)
-LARGE, LIMIT = 300_000, "1.5GB"
-"""Rows of a fit whose workers are limited to so much memory each."""
+SIZE, QUICK_SIZE = 100_000, 3000
 NEIGHBORS, EDGES = 30, 20
 REQUESTS = 7
 WARM_UP, QUICK_WARM_UP = 20_000, 1500
@@ -41,25 +39,13 @@ def run(
     only: tuple[str, ...] = (),
     datasets: tuple[str, ...] = (),
 ) -> None:
-    cases: list[tuple[str, int, int, str | None]] = []
-    for n in QUICK_SIZES if quick else SIZES:
-        cases += [("search", n, workers, None) for workers in (0, 1, 2)]
-        cases += [("layer", n, workers, None) for workers in (0, 1, 2)]
-        cases += [("fit", n, workers, None) for workers in (0, 1, 2)]
-    if not quick:
-        cases.append(("fit", LARGE, 2, LIMIT))
-    for what, n, workers, limit in cases:
-        if not only or what in only:
-            results.add(
-                partial(measure, what, n, workers, limit),
-                what=what,
-                n=n,
-                workers=workers,
-                limit=limit or "none",
-            )
+    n = QUICK_SIZE if quick else SIZE
+    for what in WORK:
+        for workers in (0, 1, 2) if not only or what in only else ():
+            results.add(partial(measure, what, n, workers), what=what, n=n, workers=workers)
 
 
-def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
+def measure(what: str, n: int, workers: int) -> Row:
     """Seconds, after a first call on a few rows; with workers also the bytes that they sent, and
     the plan.
     """
@@ -71,7 +57,7 @@ def measure(what: str, n: int, workers: int, limit: str | None) -> Row:
 
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
-        LocalCluster(**options, **({} if limit is None else {"memory_limit": limit})) as local,
+        LocalCluster(**options) as local,
         Client(local) as client,
     ):
         work(warm_up, client)

@@ -1,26 +1,26 @@
-"""Links between documents as networks, beside their words; and multiplex networks from the data
-that come with networkx.
+"""Links between documents as networks, beside their words; and multiplex networks without features.
 
 Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages
 than its own, so its networks join pages by the number of pages that both link to. Links taken as
 features are all views as they are stored, diagonals included: without them, entities that are
-linked with nobody else have rows of zeros. The karate club has two layers: who met, and who met in
-at least three places; the women of Davis met at the first and at the last seven events.
+linked with nobody else have rows of zeros. Two multiplex networks come with networkx: the karate
+club (who met, and who met in at least three places) and the women of Davis (who met at the first
+and at the last seven events).
 """
 
 from functools import partial
 
 import numpy as np
 
-from benchmarks.datasets import Dataset, load
+from benchmarks.datasets import Dataset, stored
 from benchmarks.judge import Settings
+from benchmarks.labels import measure
 from benchmarks.methods import find_methods
 from benchmarks.prepared import keep
 from benchmarks.results import Results
-from benchmarks.suite_robustness import measure
 
-WORDS = {"cora": (1,), "citeseer": (1,), "webkb": (0,), "acm": (0,)}
-LINKS = {"cora": (0,), "citeseer": (0,), "webkb": (1, 2), "acm": (1, 2, 3, 4)}
+WORDS = {"texas": (0,), "webkb": (0,), "cora": (1,), "citeseer": (1,), "acm": (0,)}
+LINKS = {"texas": (1,), "webkb": (1, 2), "cora": (0,), "citeseer": (0,), "acm": (1, 2, 3, 4)}
 STRONG = 3
 EVENTS = 7
 
@@ -41,19 +41,22 @@ def run(
             continue
         networks = keep(results.path.parent, f"networks-{name}", data)
         features = (
-            networks if name in MULTIPLEX else keep(results.path.parent, f"{name}-raw", load(name))
+            networks
+            if name in MULTIPLEX
+            else keep(results.path.parent, f"{name}-raw", stored(name))
         )
         for method in methods:
-            if name not in MULTIPLEX or method.name != "rmgl_words_alone":
-                stored = features if method.name == "rmgl_links_as_features" else networks
+            wanted = method.datasets is None or name in method.datasets
+            if wanted and (name not in MULTIPLEX or method.name != "rmgl_words_alone"):
+                chosen = features if method.name == "rmgl_links_as_features" else networks
                 results.add(
-                    partial(measure, method, stored, settings), dataset=name, method=method.name
+                    partial(measure, method, chosen, settings), dataset=name, method=method.name
                 )
 
 
 def documents(name: str) -> Dataset:
     """Words, and links as symmetric matrices with a zero diagonal."""
-    data = load(name)
+    data = stored(name)
     views = list(data.views.values())
     words = {f"words {place}": views[place] for place in WORDS[name]}
     return Dataset(
@@ -102,4 +105,15 @@ def women() -> Dataset:
     return Dataset("women", layers, (np.arange(len(names)) >= len(names) // 2).astype(int), "none")
 
 
-MULTIPLEX = {"karate": karate, "women": women}
+def layers_of(name: str) -> Dataset:
+    """A set whose views are all networks."""
+    data = stored(name)
+    views = {view: network(X) for view, X in data.views.items()}
+    return Dataset(name, views, data.target, "none")
+
+
+MULTIPLEX = {
+    "karate": karate,
+    "women": women,
+    **{name: partial(layers_of, name) for name in ("seventh_sex", "lazega_office", "aucs")},
+}

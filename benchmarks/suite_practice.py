@@ -1,12 +1,12 @@
-"""Incomplete views and new rows on the digits, and how long labeling new rows of a large mixture
-takes.
+"""Incomplete views and new rows on the digits; how long labeling new rows of a large mixture takes,
+and how long the choice of the number of clusters.
 
-A share of the (row, view) pairs of the digits is removed at random, five draws; a fifth of the rows
-is left out of the fit and labeled afterwards, with all views and with three of six, drawn for each
-row; 10 000 new rows of the mixture are labeled by models of 100 000, one learned at the defaults
-and one with alpha and beta given, which takes less time to learn and has no consensus. `--only`
-names what is measured: "incomplete", "new rows", "many new rows", "many new rows, given
-parameters".
+A share of the (row, view) pairs of the digits is removed at random, three draws; a fifth of the
+rows is left out of the fit and labeled afterwards, with all views and with three of six, drawn for
+each row; 10 000 new rows of the mixture are labeled by a model of 100 000, learned at the defaults.
+The mixture of 5000 and of 50 000 rows is fitted with the number of clusters given and with
+`n_clusters="auto"` (300 000 rows: `--dataset 300000`). `--only` names what is measured:
+"incomplete", "new rows", "many new rows", "number".
 """
 
 from functools import partial
@@ -20,11 +20,11 @@ from benchmarks.results import Results, Row
 from rmgl import RMGL
 from rmgl.datasets import load_uci_digits
 from rmgl.metrics import normalized_mutual_info_score
-from rmgl.model.problems import default_alpha, default_beta
 
 SHARES = (0.0, 0.1, 0.3, 0.5)
-MANY = {"many new rows, given parameters": True, "many new rows": False}
-"""Whether alpha and beta are given."""
+NUMBERED = (5000, 50_000)
+"""Rows of fits that choose the number of clusters."""
+DRAWS = 3
 WARM_UP = 2500
 AGAIN = 3
 """Further calls with the same rows."""
@@ -39,24 +39,26 @@ def run(
 ) -> None:
     every = 10 if quick else 1
     for share in SHARES if wanted("incomplete", only) else ():
-        for draw in range(5 if share and not quick else 1):
+        for draw in range(DRAWS if share and not quick else 1):
             results.add(
                 partial(incomplete, share, draw, every, settings),
                 what="incomplete",
                 share=share,
                 draw=draw,
             )
-    for draw in range(1 if quick else 5) if wanted("new rows", only) else ():
+    for draw in range(1 if quick else DRAWS) if wanted("new rows", only) else ():
         results.add(partial(new_rows, draw, every, settings), what="new rows", share=0.2, draw=draw)
     n_fitted, n_new = (2000, 200) if quick else (100_000, 10_000)
-    for what, given in MANY.items():
-        if wanted(what, only):
-            results.add(
-                partial(many_new_rows, n_fitted, n_new, given, settings),
-                what=what,
-                share=n_new / n_fitted,
-                draw=0,
-            )
+    if wanted("many new rows", only):
+        results.add(
+            partial(many_new_rows, n_fitted, n_new, settings),
+            what="many new rows",
+            share=n_new / n_fitted,
+            draw=0,
+        )
+    sizes = (1000,) if quick else tuple(map(int, datasets)) or NUMBERED
+    for n in sizes if wanted("number", only) else ():
+        results.add(partial(number, n, settings), what="number", n=n)
 
 
 def wanted(what: str, only: tuple[str, ...]) -> bool:
@@ -115,19 +117,19 @@ def new_rows(draw: int, every: int, settings: Settings) -> Row:
     }
 
 
-def many_new_rows(n_fitted: int, n_new: int, given: bool, settings: Settings) -> Row:
+def many_new_rows(n_fitted: int, n_new: int, settings: Settings) -> Row:
     """Seconds of the first call of `predict`, and of further ones, by a model that has just been
     fitted.
     """
     few = min(WARM_UP, n_fitted // 4)
-    model_of(mixture(few).views, given, settings).predict(mixture(few, seed=1).views)
+    model_of(mixture(few).views, 20, settings).predict(mixture(few, seed=1).views)
     data = mixture(n_fitted + n_new)
     fitted, new = (
         {name: X[part] for name, X in data.views.items()}
         for part in (slice(n_fitted), slice(n_fitted, None))
     )
     began = perf_counter()
-    model = model_of(fitted, given, settings)
+    model = model_of(fitted, 20, settings)
     fit_seconds = perf_counter() - began
     seconds = []
     for _ in range(1 + AGAIN):
@@ -142,19 +144,34 @@ def many_new_rows(n_fitted: int, n_new: int, given: bool, settings: Settings) ->
         "fit_seconds": fit_seconds,
         "n_fitted": n_fitted,
         "n_new": n_new,
-        "widths": widths if given else [*widths, sum(widths)],
+        "widths": [*widths, sum(widths)],
         "n_threads": settings.n_threads,
         "fitted": normalized_mutual_info_score(data.target[:n_fitted], model.labels_),
         "nmi": normalized_mutual_info_score(data.target[n_fitted:], found),
     }
 
 
-def model_of(views: dict[str, np.ndarray], given: bool, settings: Settings) -> RMGL:
-    """A model at the defaults, or with alpha for about 20 edges a node and a light coupling."""
-    if not given:
-        return RMGL(20, random_state=0, n_jobs=settings.n_threads).fit(views)
-    alpha = np.array([default_alpha(X) for X in views.values()])
-    beta = default_beta(alpha, len(next(iter(views.values()))), 20)
-    return RMGL(
-        20, alpha=alpha, beta=beta, scale="none", random_state=0, n_jobs=settings.n_threads
-    ).fit(views)
+def number(n: int, settings: Settings) -> Row:
+    """Seconds of a fit with the number of clusters given, and with the number chosen."""
+    model_of(mixture(WARM_UP).views, "auto", settings)
+    data = mixture(n)
+    seconds = {}
+    for n_clusters in (20, "auto"):
+        began = perf_counter()
+        model = model_of(data.views, n_clusters, settings)
+        seconds[n_clusters] = perf_counter() - began
+    chosen = model.number_
+    return {
+        "status": "ok",
+        "seconds": seconds["auto"],
+        "fit_seconds": seconds[20],
+        "n_threads": settings.n_threads,
+        "chosen": chosen.chosen,
+        "range": list(chosen.range),
+        "nmi": normalized_mutual_info_score(data.target, model.labels_),
+    }
+
+
+def model_of(views: dict[str, np.ndarray], n_clusters: int | str, settings: Settings) -> RMGL:
+    """A model at the defaults."""
+    return RMGL(n_clusters, random_state=0, n_jobs=settings.n_threads).fit(views)

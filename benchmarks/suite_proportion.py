@@ -14,13 +14,16 @@ from pathlib import Path
 
 from benchmarks.datasets import LOADERS, Dataset
 from benchmarks.judge import Settings
+from benchmarks.labels import measure
 from benchmarks.limits import pair_flops, stored_bytes
 from benchmarks.methods import Method, find_methods
 from benchmarks.methods.shared.concatenation import concatenated
 from benchmarks.prepared import Prepared, keep, prepare
 from benchmarks.proportions import OURS, THEIRS, compare, summary
 from benchmarks.results import Results, Row
-from benchmarks.suite_fit import QUICK_ROWS, THE_DIGITS_AGAIN, measure
+
+THE_DIGITS_AGAIN = "mfeat"
+QUICK_ROWS = 300
 
 
 def run(
@@ -43,7 +46,7 @@ def take_turns(
     results: Results, settings: Settings, raw: Prepared, only: tuple[str, ...] = ()
 ) -> None:
     """Both methods on one data set, one call in a fresh process each time."""
-    methods = [*find_methods("fit", (OURS,)), *find_methods("proportion", (THEIRS,))]
+    methods = [*find_methods("quality", (OURS,)), *find_methods("proportion", (THEIRS,))]
     methods = [method for method in methods if not only or method.name in only]
     alone = replace(settings, repeats=1, n_threads=1)
     table = side_by_side(results.path.parent, raw)
@@ -60,9 +63,7 @@ def take_turns(
 
 
 def measure_one(method: Method, raw: Prepared, table: Prepared, settings: Settings) -> Row:
-    """A row of `fit`; that of RMGL tells the least number of operations and the bytes of the views,
-    too.
-    """
+    """One row; that of RMGL also has the least number of operations and the bytes of the views."""
     if not method.raw:
         return measure(method, table, settings)
     views = raw.views()

@@ -1,18 +1,16 @@
-"""What a noise view, rows moved far out, repeated rows and empty rows cost, and how many clusters
-n_clusters="auto" finds.
-"""
+"""What a noise view, rows moved far out, repeated rows and empty rows cost."""
 
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import LOADERS, Dataset, load
-from benchmarks.judge import Settings, judge
-from benchmarks.methods import Method, find_methods
-from benchmarks.prepared import Prepared, keep
-from benchmarks.results import Results, Row
-from benchmarks.scores import score_labels
+from benchmarks.datasets import Dataset, load
+from benchmarks.judge import Settings
+from benchmarks.labels import measure
+from benchmarks.methods import find_methods
+from benchmarks.prepared import keep
+from benchmarks.results import Results
 
 DATASETS = ("mfeat", "msrcv1_5v")
 DRAWS = 3
@@ -26,13 +24,13 @@ def run(
     only: tuple[str, ...] = (),
     datasets: tuple[str, ...] = (),
 ) -> None:
-    methods = find_methods("fit", only or ("rmgl_defaults", "sklearn_spectral"))
+    methods = find_methods("quality", only or ("rmgl_defaults", "sklearn_spectral"))
     for name in datasets or (("digits",) if quick else DATASETS):
         data = found(name, quick)
         if data is None:
             continue
         for change, make in CHANGES.items():
-            for draw in range(1 if quick else DRAWS):
+            for draw in range(1 if quick or make is plain else DRAWS):
                 changed = make(data, np.random.default_rng(draw))
                 for method in methods:
                     views = changed if method.raw else changed.scaled()
@@ -48,20 +46,6 @@ def run(
                         draw=draw,
                         method=method.name,
                     )
-    if only or datasets:
-        return
-    (counter,) = find_methods("robustness")
-    for name in ("digits",) if quick else [name for name in LOADERS if name != "digits"]:
-        data = found(name, quick)
-        if data is not None:
-            stored = keep(results.path.parent, f"{name}{'-quick' if quick else ''}-raw", data)
-            results.add(
-                partial(measure, counter, stored, settings),
-                dataset=name,
-                change="number",
-                draw=0,
-                method=counter.name,
-            )
 
 
 def found(name: str, quick: bool) -> Dataset | None:
@@ -70,13 +54,6 @@ def found(name: str, quick: bool) -> Dataset | None:
     except FileNotFoundError as error:
         print(f"{name} is left out: {error}")
         return None
-
-
-def measure(method: Method, data: Prepared, settings: Settings) -> Row:
-    arguments = {"n_clusters": data.n_clusters, "seed": 0, "n_threads": settings.n_threads}
-    verdict = judge(method, data.path, arguments, settings)
-    scores = score_labels(data.target, verdict.arrays["labels"]) if verdict.ok else {}
-    return {"n": len(data.target), "n_clusters": data.n_clusters, **verdict.row, **scores}
 
 
 def plain(data: Dataset, random: np.random.Generator) -> Dataset:

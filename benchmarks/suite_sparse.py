@@ -13,8 +13,8 @@ from benchmarks.prepared import keep
 from benchmarks.results import Results
 from benchmarks.suite_proportion import take_turns
 
-SIZES, QUICK_SIZES = (2000, 5000, 20_000), (500,)
-REPEATED = 5000
+SIZES, QUICK_SIZES = (2000, 10_000), (500,)
+REPEATED = 2000
 """The most rows of a size that is measured more than once."""
 WARM_UP_ROWS = 500
 """Few: memory that the first call took is not given back, and would be missing from that of the

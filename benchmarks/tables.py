@@ -9,7 +9,9 @@ from benchmarks.results import Row
 GIB = 1 << 30
 MARKS = {
     "timeout": "out of time",
-    "skipped": "out of time",
+    "skipped: out of time": "out of time",
+    "skipped: needs": "too little memory",
+    "skipped": "skipped",
     "failed": "failed",
     "not installed": "not installed",
 }

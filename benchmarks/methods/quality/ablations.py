@@ -6,25 +6,24 @@ ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
 RAW = True
 ABLATION = True
+DATASETS = (
+    "3sources",
+    "aloi10",
+    "msrcv1_5v",
+    "ngs",
+    "nutrimouse",
+    "orl_4v",
+    "prokaryotic",
+    "reuters600",
+    "snareseq",
+    "webkb",
+)  # up to 1100 rows
 VARIANTS = {
-    # weights from the embedding of the consensus alone
-    # version 0.1: three passes of guidance, and nothing against fragments
-    "first_defaults": {
-        "policy": {
-            "guidance": (0.1, 0.3, 1.0),
-            "neighbor_share": 0.0,
-            "small_component": 0.0,
-            "small_cluster": 0.0,
-            "consensus_share": 0.0,
-        }
-    },
     # without the costs of the consensus in the layers of complementary views
     "without_agreement": {"policy": {"consensus_share": 0.0}},
     "without_auto_scale": {"scale": "minmax"},
     # without the consensus layer; views are weighed against what they have in common
     "without_consensus": {"policy": {"consensus": "never"}},
-    # without the floor on small costs
-    "without_floor": {"policy": {"floor_share": 0.0}},
     # with fragments taking part in the embedding
     "without_fragments": {"policy": {"small_cluster": 0.0}},
     # without the passes in which the embedding guides the layers
@@ -35,8 +34,6 @@ VARIANTS = {
     "without_local_scaling": {"policy": {"local_scaling": False}},
     # without the plain neighbor layer
     "without_neighbors": {"policy": {"neighbor_share": 0.0}},
-    # with k-means on the rows of the embedding as they are
-    "without_unit_rows": {"policy": {"unit_rows": False}},
     # with the same weight for every view
     "without_weights": {"policy": {"weighing": "equal"}},
 }

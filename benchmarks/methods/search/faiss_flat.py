@@ -4,6 +4,7 @@ itself.
 
 ENVIRONMENT = "modern"
 PACKAGES = ["faiss-cpu"]
+DATASETS = ("mixture", "noise", "mnist")
 
 
 def learn(X, k, n_threads):

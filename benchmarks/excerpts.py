@@ -1,0 +1,258 @@
+"""Short tables and lists on other pages, which the report writes between marks from the results.
+
+A page has the excerpt NAME between `<!-- benchmarks NAME: begin -->` and the same with `end`.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from textwrap import fill
+
+import numpy as np
+
+from benchmarks import goals
+from benchmarks.quality import BASELINES, OURS
+from benchmarks.results import Row
+from benchmarks.suite_quality import COMPARED
+from benchmarks.tables import GIB, done, mark, number, table
+
+Rows = dict[str, list[Row]]
+METHODS = {
+    OURS: "RMGL, defaults",
+    "sklearn_spectral_our_scaling": "spectral clustering, views scaled as RMGL scales them",
+    "sklearn_spectral": "spectral clustering, views scaled to [0, 1]",
+    "kmeans_concatenation": "scikit-learn `KMeans`, concatenated",
+    "sc_ml": "SC-ML on GL-SigRep layers (`rmgl.baselines`)",
+    "imml_nemo": "imml's NEMO",
+    "graspologic_omni": "graspologic's omnibus embedding",
+    "leiden_multiplex": "leidenalg's multiplex Leiden",
+}
+NETWORKS = {
+    "rmgl_networks": "`Network`",
+    "rmgl_networks_learned": "`learn=True`",
+    "rmgl_links_as_features": "links as features",
+    "rmgl_words_alone": "words alone",
+    "sum_of_networks": "sum of networks",
+    "sc_ml_networks": "SC-ML",
+    "leiden_networks": "Leiden",
+}
+MISSING = 0.3
+"""The share of missing cells that a table is about."""
+LONG = 120
+"""Seconds from which on a time is given in minutes."""
+
+
+def write(rows: Rows, folder: Path) -> None:
+    """Put all excerpts into the pages of a checkout; pages without the marks stay as they are."""
+    for name, (pages, made) in EXCERPTS.items():
+        text = "\n\n".join(made(rows))
+        for path in (folder / page for page in pages):
+            if text and path.exists():
+                path.write_text(between(path.read_text(), name, text))
+
+
+def between(page: str, name: str, text: str) -> str:
+    """The page with the text between the marks of that name, if it has them."""
+    begin, end = (f"<!-- benchmarks {name}: {word} -->\n" for word in ("begin", "end"))
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    return f"{before}{begin}\n{text}\n\n{end}{after}" if found and closed else page
+
+
+def scores(rows: Rows) -> Iterable[str]:
+    """Mean NMI on all data sets and on the ten that all methods ran on."""
+    nmi = {
+        (row["method"], row["dataset"]): row["nmi"] for row in rows.get("quality", []) if done(row)
+    }
+    every = [d for d in dict.fromkeys(d for _, d in nmi) if all((m, d) in nmi for m in BASELINES)]
+    if not every:
+        return
+    lines = []
+    for method, title in METHODS.items():
+        means = [mean(nmi, method, sets) for sets in (every, COMPARED)]
+        worst = min(nmi[OURS, d] - max(nmi[m, d] for m in BASELINES) for d in every)
+        lines.append([title, *means, f"{worst:+.3f}" if method == OURS else ""])
+    yield table(["method", f"{len(every)} data sets", "ten of them", "worst difference"], lines)
+
+
+def mean(nmi: dict[tuple[str, str], float], method: str, sets: Iterable[str]) -> str:
+    """The mean over some sets, or nothing if one is missing."""
+    found = [nmi.get((method, d), np.nan) for d in sets]
+    return "" if np.isnan(found).any() else f"{np.mean(found):.3f}"
+
+
+def speed(rows: Rows) -> Iterable[str]:
+    """Times of fits at the defaults, as a list."""
+    scale = [row for row in rows.get("scale", []) if done(row)]
+    by_case = {(row["data"], row["n"], row["method"]): row for row in scale}
+    lines = []
+    for (data, n, method), row in sorted(by_case.items()):
+        theirs = by_case.get((data, n, BASELINES[0]))
+        if method == OURS and data == "mnist" and theirs:
+            lines.append(
+                f"- MNIST, {n:,} rows in two views: {duration(row)}, NMI {row['nmi']:.2f}. "
+                f"scikit-learn's spectral clustering of the concatenated views takes "
+                f"{duration(theirs)}, NMI {theirs['nmi']:.2f}."
+            )
+        if method == OURS and data == "mixture" and n >= 100_000:
+            approximate = by_case.get((data, n, "rmgl_approximate"))
+            less = f" ({duration(approximate)} with approximate neighbors)" if approximate else ""
+            peak = f"{row['memory']['peak'] / GIB:.1f} GiB"
+            lines.append(f"- Gaussian mixture, {n:,} rows: {duration(row)} and {peak}{less}.")
+    digits = {row["method"]: row for row in rows.get("quality", []) if row["dataset"] == "mfeat"}
+    if all(done(digits.get(name, {"status": ""})) for name in (OURS, "sklearn_spectral")):
+        lines.append(
+            f"- The digits, 2000 rows in six views, one thread: {duration(digits[OURS])}; "
+            f"spectral clustering takes {duration(digits['sklearn_spectral'])}."
+        )
+    if lines:
+        yield "\n".join(fill(line, 100, subsequent_indent="  ") for line in lines)
+
+
+def duration(row: Row) -> str:
+    seconds = row["seconds"]
+    return f"{number(seconds)} s" if seconds < LONG else f"{seconds / 60:.0f} minutes"
+
+
+def sizes(rows: Rows) -> Iterable[str]:
+    """What to expect of a fit at the defaults, by its size."""
+    scale = [row for row in rows.get("scale", []) if row["data"] == "mixture"]
+    by_case = {(row["size"], row["method"]): row for row in scale}
+    lines = []
+    for size in sorted({size for size, _ in by_case}):
+        cells = [
+            f"{duration(row)}, {row['memory']['peak'] / GIB:.1f} GiB"
+            if row and done(row)
+            else mark(row)
+            for row in (by_case.get((size, name)) for name in (OURS, "rmgl_approximate"))
+        ]
+        lines.append([f"{size:,}", *cells])
+    if lines:
+        yield table(["rows", "exact (the default)", '`candidates="approximate"`'], lines)
+
+
+def networks(rows: Rows) -> Iterable[str]:
+    """NMI on networks."""
+    by_case = {(row["dataset"], row["method"]): row for row in rows.get("networks", [])}
+    sets = dict.fromkeys(dataset for dataset, _ in by_case)
+    lines = []
+    for name in sets:
+        found = [by_case.get((name, method)) for method in NETWORKS]
+        lines.append([name, *(f"{r['nmi']:.3f}" if r and done(r) else mark(r) for r in found)])
+    if lines:
+        yield table(["data set", *NETWORKS.values()], lines)
+
+
+def ledger(rows: Rows) -> Iterable[str]:
+    """The goals, with lines of at most 100 columns."""
+    for part in goals.ledger(rows):
+        lines = part.splitlines()
+        yield "\n".join(
+            fill(line, 100, subsequent_indent="  ", break_on_hyphens=False)
+            if line.startswith("- ")
+            else line
+            for line in lines
+        )
+
+
+def layers(rows: Rows) -> Iterable[str]:
+    """Seconds of one layer by Newton's method, beside dual ascent."""
+    found = [row for row in rows.get("layer", []) if done(row)]
+    largest = max((row["n"] for row in found), default=0)
+    by_case = {
+        (row["method"], row["regime"], row["view"]): row["seconds"]
+        for row in found
+        if row["n"] == largest
+    }
+    own = [seconds for (method, _, _), seconds in by_case.items() if method == "newton"]
+    if not own:
+        return
+    ratios = []
+    for regime, kind in (("sparse", "sparse"), ("paper", "dense")):
+        both = [
+            theirs / by_case["newton", regime, view]
+            for (method, own_regime, view), theirs in by_case.items()
+            if (method, own_regime) == ("dual_ascent", regime)
+        ]
+        if both:
+            ratios.append(f"{np.exp(np.mean(np.log(both))):.0f} times as long on {kind} layers")
+    yield paragraph(
+        f"A layer of {largest:,} nodes takes {min(own):.2f} to {max(own):.2f} s to a KKT residual "
+        f"of 1e-6. The paper's dual ascent takes {' and '.join(ratios)} (geometric means)."
+    )
+
+
+def complementary(rows: Rows) -> Iterable[str]:
+    """Scores on generated views that separate only some of the clusters."""
+    found = [row for row in rows.get("complementary", []) if done(row)]
+    kinds = list(dict.fromkeys(row["kind"] for row in found))
+    if len(kinds) < 2:
+        return
+
+    def score(method: str, of: list[str]) -> str:
+        own = [row["nmi"] for row in found if row["method"] == method and row["kind"] in of]
+        return f"{np.mean(own):.3f}"
+
+    both = (OURS, BASELINES[1])
+    every, usual = ([score(method, of) for method in both] for of in (kinds, kinds[:-1]))
+    yield paragraph(
+        "If each view separates only some of the clusters, spectral clustering of the concatenated "
+        f"views is hard to beat. On {len(kinds)} kinds of generated data, RMGL reaches a mean NMI "
+        f"of {every[0]} (baseline {every[1]}); without the one kind that has a misleading view, "
+        f"{usual[0]} (baseline {usual[1]})."
+    )
+
+
+def incomplete(rows: Rows) -> Iterable[str]:
+    """Scores on the digits with missing rows of views, and of new rows."""
+    found = [row for row in rows.get("practice", []) if done(row)]
+    shares: dict[float, list[float]] = {}
+    for row in found:
+        if row["what"] == "incomplete":
+            shares.setdefault(row["share"], []).append(row["nmi"])
+    new = [row for row in found if row["what"] == "new rows"]
+    if not new or 0.0 not in shares or len(shares) < 2:
+        return
+    *first, last = (f"{np.mean(nmi):.3f} if {s:.0%}" for s, nmi in shares.items() if s)
+    lost = f"{', '.join(first)} and {last} of the (row, view) pairs are missing"
+    fitted, rest, half = (np.mean([row[name] for row in new]) for name in ("fitted", "nmi", "half"))
+    yield paragraph(
+        f"On the digits, the NMI is {np.mean(shares[0.0]):.3f} for complete data, {lost}. A model "
+        f"fitted on 80 % of the rows (NMI {fitted:.3f}) labels the other rows with an NMI of "
+        f"{rest:.3f}, or {half:.3f} if each of them has only three of the six views."
+    )
+
+
+def cells(rows: Rows) -> Iterable[str]:
+    """Scores with 30 % of the cells missing, beside imputation."""
+    found = [row for row in rows.get("cells", []) if done(row) and row["share"] == MISSING]
+    lines = []
+    for name in dict.fromkeys(row["dataset"] for row in found):
+        own = [row for row in found if row["dataset"] == name]
+        means = [
+            [row["nmi"] for row in own if row["method"] == method]
+            for method in ("rmgl", "knn", "mean")
+        ]
+        if all(means):
+            lines.append([name, *(f"{np.mean(nmi):.3f}" for nmi in means)])
+    if lines:
+        yield f"NMI with {MISSING:.0%} of the cells missing:"
+        head = ["data set", "as they are", "after KNN imputation", "after mean imputation"]
+        yield table(head, lines)
+
+
+def paragraph(text: str) -> str:
+    return fill(text, 100, break_on_hyphens=False, break_long_words=False)
+
+
+EXCERPTS: dict[str, tuple[tuple[str, ...], Callable[[Rows], Iterable[str]]]] = {
+    "goals": (("CONTRIBUTING.md",), ledger),
+    "scores": (("README.md",), scores),
+    "complementary": (("README.md",), complementary),
+    "incomplete": (("README.md", "docs/guide/incomplete_views.md"), incomplete),
+    "cells": (("docs/tables.md",), cells),
+    "layers": (("README.md",), layers),
+    "speed": (("README.md",), speed),
+    "sizes": (("docs/guide/scale.md",), sizes),
+    "networks": (("docs/networks.md",), networks),
+}
+"""Pages and makers by the name in the marks."""

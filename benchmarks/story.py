@@ -1,0 +1,119 @@
+"""How the two pages begin: three sentences from the results, and one picture."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import figures
+from benchmarks.proportions import compare, summary
+from benchmarks.quality import BASELINES, OURS
+from benchmarks.results import Row
+from benchmarks.suite_quality import EVERYWHERE
+from benchmarks.tables import GIB, done
+
+Rows = dict[str, list[Row]]
+BEHIND = 0.01
+"""Difference of the NMI from which on a data set is named."""
+
+
+def of_performance(rows: Rows, output: Path) -> Iterable[str]:
+    """What is fast, what is not, and what it costs."""
+    scale = [row for row in rows.get("scale", []) if done(row)]
+    both = [*side_by_side(scale)]
+    sentences = [faster(both), slower(rows.get("proportion", [])), cost(scale)]
+    if any(sentences):
+        yield " ".join(filter(None, sentences))
+    if scale:
+        figures.methods(scale, output / "performance.png")
+        yield "![Seconds against rows, RMGL and scikit-learn](images/performance.png)"
+
+
+def side_by_side(scale: list[Row]) -> Iterable[tuple[Row, Row]]:
+    """Rows of RMGL at its defaults and of spectral clustering on the same data."""
+    by_case = {(row["data"], row["n"], row["method"]): row for row in scale}
+    for (data, n, method), row in by_case.items():
+        if method == OURS and (data, n, BASELINES[0]) in by_case:
+            yield row, by_case[data, n, BASELINES[0]]
+
+
+def faster(both: list[tuple[Row, Row]]) -> str:
+    """The largest set on which RMGL is faster than scikit-learn."""
+    won = [(ours, theirs) for ours, theirs in both if ours["seconds"] < theirs["seconds"]]
+    if not won:
+        return ""
+    ours, theirs = max(won, key=lambda pair: pair[1]["seconds"] / pair[0]["seconds"])
+    least = min(ours["n"] for ours, _ in won)
+    return (
+        f"**Large data are fast.** From {least:,} rows on, a fit at the defaults takes less time "
+        "than scikit-learn's spectral clustering of the concatenated views: "
+        f"{ours['n']:,} rows of {figures.SHORT.get(ours['data'], ours['data'])} take "
+        f"{ours['seconds']:.0f} s instead of {theirs['seconds']:.0f} s, with an NMI of "
+        f"{ours['nmi']:.2f} instead of {theirs['nmi']:.2f}."
+    )
+
+
+def slower(rows: list[Row]) -> str:
+    found = compare(rows)
+    if not found:
+        return ""
+    return f"**Small data are slower.** On one thread, {summary(found)}"
+
+
+def cost(scale: list[Row]) -> str:
+    """The largest fit at the defaults."""
+    own = [row for row in scale if row["method"] == OURS and row["memory"]["peak"]]
+    if not own:
+        return ""
+    largest = max(own, key=lambda row: row["n"])
+    return (
+        f"**Exact search has its price.** The search compares all pairs of rows: "
+        f"{largest['n']:,} rows take {largest['seconds'] / 60:.0f} minutes and "
+        f"{largest['memory']['peak'] / GIB:.1f} GiB with {largest['n_threads']} threads."
+    )
+
+
+def of_quality(rows: Rows, output: Path) -> Iterable[str]:
+    """Where RMGL is better, where it is not, and how far its own verdict can be trusted."""
+    sentences = [ahead(rows.get("quality", [])), verdicts(rows.get("trust", []))]
+    yield " ".join(filter(None, sentences))
+    yield "![NMI of every method on every data set](images/quality.png)"
+
+
+def ahead(rows: list[Row]) -> str:
+    """Mean scores on all data sets, and the sets on which a baseline is better."""
+    nmi = {(row["method"], row["dataset"]): row["nmi"] for row in rows if done(row)}
+    methods = [name for name in EVERYWHERE if any(method == name for method, _ in nmi)]
+    sets = [d for d in dict.fromkeys(d for _, d in nmi) if all((m, d) in nmi for m in methods)]
+    if OURS not in methods or len(methods) < 2 or not sets:
+        return ""
+    means = {m: np.mean([nmi[m, d] for d in sets]) for m in methods}
+    others = [m for m in methods if m != OURS]
+    best = max(others, key=lambda m: means[m])
+    difference = {d: nmi[OURS, d] - max(nmi[m, d] for m in others) for d in sets}
+    won = sum(value >= 0 for value in difference.values())
+    behind = sorted((value, d) for d, value in difference.items() if value < -BEHIND)
+    named = ", ".join(f"{d} {value:+.2f}" for value, d in behind)
+    lost = f"It is behind on {named}." if behind else "It is not behind on any of them."
+    return (
+        f"**At the defaults, RMGL reaches a mean NMI of {means[OURS]:.3f} on {len(sets)} public "
+        f"data sets**; the best of the baselines on the concatenated views, `{best}`, reaches "
+        f"{means[best]:.3f}. RMGL is at least as good as all baselines on {won} of {len(sets)} "
+        f"sets. {lost}"
+    )
+
+
+def verdicts(rows: list[Row]) -> str:
+    """What the words of the report are worth."""
+    known = [row for row in rows if done(row) and not row["dataset"].startswith("cloud")]
+    means = [
+        f"{np.mean(own):.2f} for *{word}*"
+        for word in ("good", "fair", "poor")
+        if (own := [row["ari"] for row in known if row["trust"] == word])
+    ]
+    if not means:
+        return ""
+    return (
+        "The report rates every result, and the rating is informative: on sets with known classes, "
+        f"the mean adjusted Rand index is {', '.join(means)}."
+    )
