@@ -5,9 +5,10 @@ what they say.
 import numpy as np
 import pytest
 
+from rmgl.baselines import learn_gl_sigrep
 from rmgl.embedding.labels import cluster_rows
 from rmgl.experiments.data import Problem, synthetic
-from rmgl.experiments.methods import METHODS, alphas, fit_rmgl, learn_layers, sigrep_layers
+from rmgl.experiments.methods import METHODS, alphas, fit_rmgl, sigrep_layers
 from rmgl.metrics import normalized_mutual_info_score
 from rmgl.model.problems import default_alpha, default_beta
 from rmgl.views.views import Views
@@ -90,9 +91,9 @@ def test_rmgl_by_default_has_the_heuristic_alpha_and_one_beta(problem):
 def test_gl_sigrep_layers_have_the_names_of_the_views(problem):
     layers = sigrep_layers(problem, scale="standard", edges="k=6", smoothing=0.5)
     assert [layer.name for layer in layers] == ["view 0", "view 1"]
-    again = learn_layers(Views.of(problem.views).scaled("standard"), "k=6", 0.5)
-    for one, other in zip(layers, again, strict=True):
-        assert (one.adjacency != other.adjacency).nnz == 0
+    for layer, X in zip(layers, Views.of(problem.views).scaled("standard").matrices, strict=True):
+        again = learn_gl_sigrep(X, 0.5, 0.5 * default_alpha(X, 6))
+        assert (layer.adjacency != again.adjacency).nnz == 0
 
 
 def test_the_graph_of_gd_mcca_is_that_of_the_named_view(problem):

@@ -11,6 +11,7 @@ from rmgl import RMGL
 from rmgl.model.alternate import (
     COARSE,
     TIGHT,
+    Setup,
     alternate,
     first_state,
     has_settled,
@@ -20,7 +21,6 @@ from rmgl.model.alternate import (
 )
 from rmgl.model.problems import given_problems
 from rmgl.model.run import Run
-from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import team_of
 from rmgl.views.views import Views
 
@@ -51,8 +51,8 @@ def state_problems(views, alpha, beta, team, candidates="all"):
     return given_problems(Views.of(views), alpha, beta, **options)
 
 
-def solve(problems, team, n_clusters=3, **options):
-    return alternate(problems, n_clusters, team=team, **options)
+def solve(problems, team, n_clusters=3, solver="newton", run=None, **options):
+    return alternate(problems, n_clusters, Setup(team, solver, run=run or Run()), **options)
 
 
 def slow_terms(views, layers, Q, alpha, beta):
@@ -117,13 +117,11 @@ def assert_falls(outcome):
 
 
 def test_a_half_step_for_the_layers_changes_no_embedding_and_the_other_way_round(team):
-    start = first_state(
-        state_problems(random_views(2), ALPHA, BETA, team), 3, "newton", TIGHT, team, Stopwatch()
-    )
-    layers = update_layers(start, "newton", TIGHT, team, Stopwatch())
+    start = first_state(state_problems(random_views(2), ALPHA, BETA, team), 3, TIGHT, Setup(team))
+    layers = update_layers(start, TIGHT)
     assert layers.embedding is start.embedding
     assert layers.objective < start.objective
-    embedding = update_embedding(layers, TIGHT, team, Stopwatch())
+    embedding = update_embedding(layers, TIGHT)
     assert embedding.layers is layers.layers
     assert embedding.objective < layers.objective
     np.testing.assert_array_equal(embedding.terms[:, :2], layers.terms[:, :2])
@@ -132,10 +130,8 @@ def test_a_half_step_for_the_layers_changes_no_embedding_and_the_other_way_round
 def test_each_layer_is_the_best_for_the_embedding_it_was_given(team):
     """No mixture with another graph of the same trace has a smaller objective."""
     views = random_views(3)
-    start = first_state(
-        state_problems(views, ALPHA, BETA, team), 3, "newton", TIGHT, team, Stopwatch()
-    )
-    state = update_layers(start, "newton", TIGHT, team, Stopwatch())
+    start = first_state(state_problems(views, ALPHA, BETA, team), 3, TIGHT, Setup(team))
+    state = update_layers(start, TIGHT)
     rng, Q = np.random.default_rng(0), start.embedding.vectors
     for X, layer, alpha, beta in zip(views.values(), state.layers, ALPHA, BETA, strict=True):
 
@@ -171,9 +167,7 @@ def test_a_solution_is_not_left(team):
     )
     assert outcome.converged
     state = outcome.state
-    again = update_embedding(
-        update_layers(state, "newton", TIGHT, team, Stopwatch()), TIGHT, team, Stopwatch()
-    )
+    again = update_embedding(update_layers(state, TIGHT), TIGHT)
     assert again.objective <= state.objective
     assert again.objective == pytest.approx(state.objective, rel=1e-9)
     assert subspace_change(state.embedding.vectors, again.embedding.vectors) < 1e-4
@@ -183,7 +177,7 @@ def test_a_worse_layer_is_not_taken(team, monkeypatch):
     """A solver that returns the layer of other costs must not undo what was reached."""
     problems = state_problems(random_views(6), ALPHA, BETA, team)
     state = solve(problems, team).state
-    honest = update_layers(state, "newton", TIGHT, team, Stopwatch())
+    honest = update_layers(state, TIGHT)
     from rmgl.model import alternate as module
 
     solve_certified = module.solve_certified
@@ -192,7 +186,7 @@ def test_a_worse_layer_is_not_taken(team, monkeypatch):
         return solve_certified(*given, added=lambda edges: 0 * added(edges), **options)
 
     monkeypatch.setattr(module, "solve_certified", without_coupling)
-    misled = update_layers(state, "newton", TIGHT, team, Stopwatch())
+    misled = update_layers(state, TIGHT)
     np.testing.assert_array_equal(misled.terms, state.terms)
     for ours, theirs in zip(misled.layers, state.layers, strict=True):
         assert ours.adjacency is theirs.adjacency

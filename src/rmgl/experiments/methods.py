@@ -73,16 +73,9 @@ def gl_sigrep(problem: Problem, **parameters: Any) -> Embeddings:
     }
 
 
-def gl_sigrep_c(
-    problem: Problem,
-    *,
-    scale: str = "minmax",
-    edges: float | str = "auto",
-    smoothing: float = DEFAULT_ALPHA,
-) -> Embeddings:
+def gl_sigrep_c(problem: Problem, **parameters: Any) -> Embeddings:
     """Return the spectral embedding of the GL-SigRep layer of the concatenated views."""
-    views = Views.of({"all": side_by_side(Views.of(problem.views).scaled(scale).matrices)})
-    (layer,) = learn_layers(views, edges, smoothing)
+    (layer,) = sigrep_layers(problem, together=True, **parameters)
     return {"GL-SigRep(C)": spectral_rows(layer.adjacency, problem.n_clusters)}
 
 
@@ -158,19 +151,19 @@ def sigrep_layers(
     scale: str = "minmax",
     edges: float | str = "auto",
     smoothing: float = DEFAULT_ALPHA,
+    together: bool = False,
 ) -> list[SigRepLayer]:
-    """Learn a GL-SigRep layer from each scaled view of a problem."""
-    return learn_layers(Views.of(problem.views).scaled(scale), edges, smoothing)
+    """Learn a GL-SigRep layer from each scaled view of a problem, or from all of them together.
 
-
-def learn_layers(views: Views, edges: float | str, smoothing: float) -> list[SigRepLayer]:
-    """Learn GL-SigRep layers whose ridge is `smoothing` times the alpha of `edges`."""
-    ridges: list[Any] = (
-        ["auto"] * len(views.names)
-        if edges == "auto"
-        else (smoothing * alphas(views, edges)).tolist()
-    )
+    The ridge is `smoothing` times the alpha of `edges`.
+    """
+    views = Views.of(problem.views).scaled(scale)
+    if together:
+        views = Views.of({"all": side_by_side(views.matrices)})
+    ridges: list[Any] = ["auto"] * len(views)
+    if edges != "auto":
+        ridges = (smoothing * alphas(views, edges)).tolist()
     return [
-        learn_gl_sigrep(X, smoothing, b, name=n)
-        for n, X, b in zip(views.names, views.matrices, ridges, strict=True)
+        learn_gl_sigrep(X, smoothing, ridge, name=name)
+        for name, X, ridge in zip(views.names, views.matrices, ridges, strict=True)
     ]

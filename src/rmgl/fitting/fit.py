@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -25,7 +25,7 @@ from rmgl.fitting.ready import Parameters, Ready, in_canonical_order, scaled
 from rmgl.layer import Layer
 from rmgl.matrix import Floats, Indices, Mask
 from rmgl.model.again import separate, separated, without_fragments
-from rmgl.model.alternate import Outcome, alternate, common_graph
+from rmgl.model.alternate import Outcome, Setup, alternate, common_graph
 from rmgl.model.known import AGREEING
 from rmgl.model.problems import Stores, ViewProblem, candidates_in_order, given_problems
 from rmgl.model.run import Run
@@ -279,14 +279,24 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
     """Algorithm 1; if it was asked for, until every layer has K components, or else without
     fragments.
     """
+    parameters = work.parameters
     alike = alike_among(ready.canonical.alike, choice.entities)
+    setup = Setup(work.team, parameters.solver, work.clock, work.run, alike)
 
     def again(problems: Sequence[ViewProblem], fragments: Mask | None = None) -> Outcome:
-        balanced = ready.views.only_graphs
-        return algorithm_1(problems, choice.n_clusters, fragments, alike, balanced, work)
+        return alternate(
+            problems,
+            choice.n_clusters,
+            setup,
+            tol=parameters.tol,
+            max_iter=parameters.max_iter,
+            progress=progress_of(work.run),
+            fragments=fragments,
+            balanced=ready.views.only_graphs,
+        )
 
     outcome = again(choice.problems)
-    if work.parameters.components:
+    if parameters.components:
         return Solved(choice, *separate(choice.problems, outcome, choice.n_clusters, again))
     outcome = without_fragments(
         choice.problems,
@@ -295,38 +305,18 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
         choice.min_cluster_size,
         again,
         work.random_state,
-        work.parameters.rules,
+        parameters.rules,
     )
     return Solved(choice, choice.problems, outcome)
 
 
-def algorithm_1(
-    problems: Sequence[ViewProblem],
-    n_clusters: int,
-    fragments: Mask | None,
-    alike: Indices | None,
-    balanced: bool,
-    work: Work,
-) -> Outcome:
-    """Layers and embedding in turn (`rmgl.model.alternate`)."""
-    parameters, rounds = work.parameters, count()
+def progress_of(run: Run) -> Callable[[dict[str, Any]], None]:
+    """What tells a run about the rounds of Algorithm 1."""
+    rounds = count()
 
     def progress(row: dict[str, Any]) -> None:
         # few rounds are usual, and their number is not known
-        work.run.stage("embedding", 1 - 0.5 ** next(rounds))
-        work.run.tell(row)
+        run.stage("embedding", 1 - 0.5 ** next(rounds))
+        run.tell(row)
 
-    return alternate(
-        problems,
-        n_clusters,
-        solver=parameters.solver,
-        tol=parameters.tol,
-        max_iter=parameters.max_iter,
-        team=work.team,
-        clock=work.clock,
-        progress=progress,
-        run=work.run,
-        fragments=fragments,
-        alike=alike,
-        balanced=balanced,
-    )
+    return progress

@@ -72,8 +72,8 @@ def _embed(state: State, graph: Graph, n_clusters: int, fragments: Mask | None) 
         n_clusters,
         fragments,
         tol=FRAGMENT_TOL,
-        alike=state.alike,
-        checkpoint=state.checkpoint,
+        alike=state.setup.alike,
+        checkpoint=state.setup.run.checkpoint,
         balance=state.balance,
     )
 

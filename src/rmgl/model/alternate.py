@@ -30,7 +30,6 @@ from rmgl.matrix import Floats, Indices, Mask
 from rmgl.model.problems import ViewProblem
 from rmgl.model.run import Run
 from rmgl.model.spreads import shared_spreads, spread_of, store_of
-from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.progress import Stopwatch
 from rmgl.running.threads import Check, Team
 
@@ -54,6 +53,19 @@ EIGEN_TOL = 1e-6
 
 
 @dataclass(frozen=True)
+class Setup:
+    """What all half steps work with."""
+
+    team: Team
+    solver: str = "newton"
+    clock: Stopwatch = field(default_factory=Stopwatch)
+    run: Run = field(default_factory=Run)
+    """What may stop the rounds, and stores eigenvectors."""
+    alike: Indices | None = None
+    """Numbers of the entities; copies have equal numbers (None: unknown)."""
+
+
+@dataclass(frozen=True)
 class State:
     """Layers, embedding and the values derived from them.
 
@@ -65,10 +77,7 @@ class State:
     embedding: Embedding
     terms: Floats
     """The three terms of the objective for every view: (M, 3)."""
-    alike: Indices | None = None
-    """Numbers of the entities; copies have equal numbers (None: unknown)."""
-    checkpoint: Checkpoint | None = None
-    """The checkpoint that stores eigenvectors (None: no checkpoint)."""
+    setup: Setup
     balance: Balance | None = None
     """The masses of the entities (None: all are one)."""
 
@@ -107,51 +116,36 @@ class Outcome:
 def alternate(
     problems: Sequence[ViewProblem],
     n_clusters: int,
+    setup: Setup,
     *,
-    solver: str = "newton",
     tol: float = 1e-6,
     max_iter: int = 100,
-    team: Team,
-    clock: Stopwatch | None = None,
     progress: Callable[[dict[str, Any]], None] = lambda row: None,
-    run: Run | None = None,
     fragments: Mask | None = None,
-    alike: Indices | None = None,
     balanced: bool = False,
 ) -> Outcome:
     """Learn layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step increases the objective. The first layers use the data alone (Q = 0), on certified
     candidates. Half steps are coarse until a round changes little. From then on they are tight, on
-    certified candidates, until a round changes nothing. `run` may stop the loop between rounds. In
+    certified candidates, until a round changes nothing. A run may stop the loop between rounds. In
     any case, the layers are certified at the end: they are the exact solutions for the returned
-    embedding. `alike` numbers the entities; copies have equal numbers.
-    With `balanced`, entities have masses from their degrees in the sum of the first layers.
+    embedding. With `balanced`, entities have masses from their degrees in the sum of the first
+    layers.
     """
-    log, clock, run = History(progress), clock or Stopwatch(), run or Run()
+    log = History(progress)
     accuracy = COARSE if max_iter > 1 else TIGHT
     done, converged, stopped = 0, False, False
-    state = first_state(
-        problems,
-        n_clusters,
-        solver,
-        accuracy,
-        team,
-        clock,
-        fragments,
-        alike,
-        run.checkpoint,
-        balanced,
-    )
+    state = first_state(problems, n_clusters, accuracy, setup, fragments, balanced)
     log.add("start", 0, state)
     for iteration in range(1, max_iter + 1):
-        if run.over:
+        if setup.run.over:
             stopped = True
             break
         # problem (6), one per view
-        after_layers = update_layers(state, solver, accuracy, team, clock)
+        after_layers = update_layers(state, accuracy)
         log.add("layers", iteration, after_layers)
-        after_embedding = update_embedding(after_layers, accuracy, team, clock)  # problem (10)
+        after_embedding = update_embedding(after_layers, accuracy)  # problem (10)
         log.add("embedding", iteration, after_embedding)
         settled = has_settled(state, after_embedding, max(tol, accuracy.settled))
         state, done = after_embedding, iteration
@@ -160,7 +154,7 @@ def alternate(
             break
         if settled or iteration == max_iter - 1:
             accuracy = TIGHT
-    last = certified(state, solver, team, clock)
+    last = certified(state)
     log.add("certificate", done, last)
     return Outcome(last, converged, done, log.entries, stopped, state.embedding.residual)
 
@@ -183,13 +177,9 @@ def has_settled(old: State, new: State, tol: float) -> bool:
 def first_state(
     problems: Sequence[ViewProblem],
     n_clusters: int,
-    solver: str,
     accuracy: Accuracy,
-    team: Team,
-    clock: Stopwatch,
+    setup: Setup,
     fragments: Mask | None = None,
-    alike: Indices | None = None,
-    checkpoint: Checkpoint | None = None,
     balanced: bool = False,
 ) -> State:
     """The layers of the data alone, and their common embedding."""
@@ -197,36 +187,35 @@ def first_state(
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         if view.given is not None:
             return view, view.given
-        options: dict[str, Any] = {
-            "solver": solver,
-            "tol": accuracy.layer,
-            "start": view.start,
-            "check": check,
-        }
-        candidates, layer = solve_certified(view.origin, view.candidates, view.alpha, **options)
+        candidates, layer = solve_certified(
+            view.origin,
+            view.candidates,
+            view.alpha,
+            solver=setup.solver,
+            tol=accuracy.layer,
+            start=view.start,
+            check=check,
+        )
         return replace(view, candidates=candidates), layer
 
-    with clock.shared() as spent:
-        learned = team(learn, problems)
+    with setup.clock.shared() as spent:
+        learned = setup.team(learn, problems)
         problems, layers = [view for view, _ in learned], [layer for _, layer in learned]
         spent += [layer.seconds for layer in layers]
-    with clock("embedding"):
-        balance = Balance.of(_graph(problems, layers)) if balanced else None
-        embedding = _embed(
-            problems, layers, n_clusters, accuracy, team, fragments, alike, checkpoint, balance
-        )
-        terms = team(
+    with setup.clock("embedding"):
+        graph = _graph(problems, layers)
+        balance = Balance.of(graph) if balanced else None
+        embedding = _embed(graph, n_clusters, accuracy, setup, fragments, balance)
+        terms = setup.team(
             lambda item, check: _view_terms(item[0], item[1], embedding, check),
             list(zip(problems, layers, strict=True)),
         )
-        return State(problems, layers, embedding, np.array(terms), alike, checkpoint, balance)
+        return State(problems, layers, embedding, np.array(terms), setup, balance)
 
 
-def update_layers(
-    state: State, solver: str, accuracy: Accuracy, team: Team, clock: Stopwatch
-) -> State:
+def update_layers(state: State, accuracy: Accuracy) -> State:
     """Solve problem (6) for every layer from its last potentials; keep what cannot be improved."""
-    embedding = state.embedding
+    embedding, setup = state.embedding, state.setup
 
     def update(
         item: tuple[ViewProblem, Layer, Floats], check: Check
@@ -246,7 +235,7 @@ def update_layers(
             view.candidates,
             view.alpha,
             added=coupling,
-            solver=solver,
+            solver=setup.solver,
             tol=accuracy.layer,
             start=layer.potentials,
             certified=accuracy.certified,
@@ -258,32 +247,34 @@ def update_layers(
             return grown, found, new_terms
         return grown, replace(found, adjacency=layer.adjacency, objective=fsum(terms)), terms
 
-    with clock.shared() as spent:
+    with setup.clock.shared() as spent:
         shared = shared_spreads([view for view in state.problems if view.given is None], embedding)
-        updated = team(update, list(zip(state.problems, state.layers, state.terms, strict=True)))
+        updated = setup.team(
+            update, list(zip(state.problems, state.layers, state.terms, strict=True))
+        )
         problems, layers, terms = ([item[place] for item in updated] for place in range(3))
         spent += [layer.seconds for layer in layers]
     return replace(state, problems=problems, layers=layers, terms=np.array(terms))
 
 
-def update_embedding(state: State, accuracy: Accuracy, team: Team, clock: Stopwatch) -> State:
+def update_embedding(state: State, accuracy: Accuracy) -> State:
     """Solve problem (10). The last embedding is kept if it cannot be improved."""
-    n_clusters = state.embedding.vectors.shape[1]
-    with clock("embedding"):
-        known = (state.embedding.fragments, state.alike, state.checkpoint, state.balance)
-        embedding = _embed(state.problems, state.layers, n_clusters, accuracy, team, *known)
+    setup, n_clusters = state.setup, state.embedding.vectors.shape[1]
+    with setup.clock("embedding"):
+        known = (state.embedding.fragments, state.balance)
+        embedding = _embed(common_graph(state), n_clusters, accuracy, setup, *known)
         terms = state.terms.copy()  # the first two do not depend on the embedding
-        terms[:, 2] = team(
+        terms[:, 2] = setup.team(
             lambda item, check: _coupling(item[0], item[1], embedding, check),
             list(zip(state.problems, state.layers, strict=True)),
         )
         candidate = replace(state, embedding=embedding, terms=terms)
         if candidate.objective <= state.objective:
             return candidate
-        return replace(state, embedding=_judge(state, team))
+        return replace(state, embedding=_judge(state))
 
 
-def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
+def certified(state: State) -> State:
     """Solve problem (6) once more, tightly and over all pairs, for the last embedding, and judge
     that by the new layers.
 
@@ -291,9 +282,9 @@ def certified(state: State, solver: str, team: Team, clock: Stopwatch) -> State:
     learned. After this step, the certificates of the layers hold for costs that users can compute:
     those of the data plus beta ||q_i - q_j||^2 in the returned embedding.
     """
-    last = update_layers(state, solver, TIGHT, team, clock)
-    with clock("embedding"):
-        return replace(last, embedding=_judge(last, team))
+    last = update_layers(state, TIGHT)
+    with state.setup.clock("embedding"):
+        return replace(last, embedding=_judge(last))
 
 
 def subspace_change(old: Floats, new: Floats) -> float:
@@ -335,30 +326,29 @@ class History:
 
 
 def _embed(
-    problems: Sequence[ViewProblem],
-    layers: Sequence[Layer],
+    graph: Graph,
     n_clusters: int,
     accuracy: Accuracy,
-    team: Team,
+    setup: Setup,
     fragments: Mask | None,
-    alike: Indices | None,
-    checkpoint: Checkpoint | None,
     balance: Balance | None,
 ) -> Embedding:
-    options: dict[str, Any] = {
-        "balance": balance,
-        "tol": accuracy.eigen,
-        "in_parts": team.in_parts,
-        "alike": alike,
-        "checkpoint": checkpoint,
-    }
-    return embed_without(_graph(problems, layers), n_clusters, fragments, **options)
+    return embed_without(
+        graph,
+        n_clusters,
+        fragments,
+        balance=balance,
+        tol=accuracy.eigen,
+        in_parts=setup.team.in_parts,
+        alike=setup.alike,
+        checkpoint=setup.run.checkpoint,
+    )
 
 
-def _judge(state: State, team: Team) -> Embedding:
+def _judge(state: State) -> Embedding:
     """The last embedding, judged by the last layers."""
-    graph = _graph(state.problems, state.layers)
-    return judge_without(graph, state.embedding, team.in_parts, state.balance)
+    in_parts = state.setup.team.in_parts
+    return judge_without(common_graph(state), state.embedding, in_parts, state.balance)
 
 
 def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
