@@ -9,205 +9,100 @@ import numpy as np
 
 from benchmarks.results import Row
 from benchmarks.tables import table
-from rmgl.distributed.blocks import Tiling
 from rmgl.distributed.plan import Plan, expected_length
-from rmgl.distributed.sources import rows_of_chunk
 from rmgl.estimators.defaults import N_NEIGHBORS
 
 NETWORK = 1e9
-"""Bytes a second that a worker receives, or the client, assumed."""
+"""Bytes a second that a worker receives, assumed."""
 TASK_SECONDS = 0.001
 """Seconds of the scheduler for each task, as Dask's documentation says."""
 CORES = 8
-WIDTHS, CLUSTERS = (16, 32), 20
-STEPS = 100
-"""Newton steps of a fit, over all layers and all times that they are learned again: fits of 3,000
-and 10,000 rows asked 122 and 136 times for an evaluation, and 75 and 79 times for the active pairs.
-"""
-EMBEDDINGS = 20
-"""How often candidate pairs are measured in an embedding: 20 and 22 times in these fits."""
+WIDTHS = (16, 32)
 
 
 def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Dask workers"
     yield (
         "The mixture, on workers of one thread each on this machine, beside one thread "
-        "without workers (0 workers). *Search* is for the "
-        "30 nearest neighbors in the second view, *layer* the solution for its layer of 20 "
-        "edges a node from given candidate pairs, and "
-        "*fit* one at the defaults. *Moved* is what workers sent, to one another and to the client."
+        "without workers (0 workers). The process that fits has as many threads as there are "
+        "workers (`n_jobs`, in the column *threads*). *Search* is for the 30 nearest neighbors in "
+        "the second view, and *fit* one at the defaults. *Moved* is what workers sent, to one "
+        "another and to the client."
     )
     done = [row for row in rows if row["status"] == "ok"]
-    seconds = {
-        (row["what"], row["n"], row["workers"], row["limit"]): row["seconds"] for row in done
-    }
+    seconds = {(row["what"], row["n"], row["workers"]): row["seconds"] for row in done}
     lines = []
     for row in done:
-        alone = seconds.get((row["what"], row["n"], 0, "none"))
-        one = seconds.get((row["what"], row["n"], 1, "none"))
+        alone = seconds.get((row["what"], row["n"], 0))
+        one = seconds.get((row["what"], row["n"], 1))
         lines.append(
             [
                 row["what"],
                 f"{row['n']:,}",
-                f"{row['workers']}" + ("" if row["limit"] == "none" else f" of {row['limit']}"),
+                f"{row['workers']}",
+                f"{row.get('n_jobs', 1)}",
                 f"{row['seconds']:.1f}",
                 f"{row['seconds'] / alone:.2f}" if alone and row["workers"] else "",
-                f"{one / row['seconds']:.2f}" if one and row["workers"] > 1 else "",
+                f"{row['seconds'] / one:.2f}" if one and row["workers"] > 1 else "",
                 f"{row['moved'] / 1e6:,.0f} MB" if "moved" in row else "",
             ]
         )
     yield table(
-        ["", "N", "workers", "seconds", "times one thread", "speedup over one worker", "moved"],
-        lines,
+        ["", "N", "workers", "threads", "seconds", "/ one thread", "/ one worker", "moved"], lines
     )
-    yield from requests([row for row in done if "requests" in row])
     speeds = [row["pairs_per_second"] for row in done if "pairs_per_second" in row]
-    fits = [row for row in done if row["what"] == "fit" and "steps" in row and row["workers"]]
+    fits = [row for row in done if row["what"] == "fit" and not row["workers"]]
     if speeds and fits:
         yield from forecast(np.median(speeds, axis=0).tolist(), max(fits, key=lambda row: row["n"]))
 
 
-def requests(rows: list[Row]) -> Iterable[str]:
-    """What one Newton step and one product move."""
-    if not rows:
-        return
-    yield (
-        "What the client asks the workers for in the layer above. A Newton step is an "
-        "evaluation (sums for each row at the potentials, "
-        "which are sent once) and the active pairs, which the client then multiplies itself; "
-        "where they do not fit there, each product "
-        "is a request."
-    )
-    lines = [
-        [
-            f"{row['n']:,}",
-            row["workers"],
-            name,
-            f"{1e3 * own['seconds']:.1f}",
-            megabytes(own["sent"]),
-            megabytes(own["received"]),
-        ]
-        for row in rows
-        for name, own in row["requests"].items()
-    ]
-    yield table(["N", "workers", "request", "ms", "sent", "received"], lines)
-
-
-def megabytes(size: float) -> str:
-    return f"{size / 1e6:.2f} MB"
-
-
 def forecast(speeds: list[float], fit: Row) -> Iterable[str]:
     """Hours of a fit of more rows on more workers, from the pairs that a thread compares in a
-    second, and the time on the client.
+    second, and the time of everything else.
     """
-    on_client = fit["steps"].get("embedding", 0.0) + fit["steps"].get("clustering", 0.0)
+    searched = 3600 * 2 * search_hours(plan_of(fit["n"], (1,), speeds))
+    rest = max(0.0, fit["seconds"] - searched)
     yield (
-        f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread "
-        "compares in a second (in 16, 32 and 48 columns), "
-        f"hours of a fit on workers of {CORES} cores. *Search* is one search and one scan by "
-        "radii in all three spaces: no pair of blocks "
-        "is skipped, threads take tasks in turn, each task first receives its two blocks "
-        "and the scores of their known neighbors "
-        f"at {NETWORK / 1e9:.0f} GB/s, and the scheduler "
-        f"takes {1000 * TASK_SECONDS:.0f} ms for it. *Layers* are {STEPS} Newton steps, and "
-        f"{EMBEDDINGS} times the pairs of a "
-        f"space are measured in an embedding of {CLUSTERS} columns, bound by what the client "
-        "sends and receives at "
-        f"{NETWORK / 1e9:.0f} GB/s, and by the scheduler. *Tasks* are those of the search, "
-        "and of these embeddings; *s a task* is the time "
-        f"of one of the search in all columns. "
-        f"*Embedding* and k-means run on one thread of the client: the {on_client:.0f} s of "
-        "the fit of "
-        f"{fit['n']:,} rows, in proportion to the rows. *Client* is its memory for layers. "
-        "Not counted are the tasks that sort rows "
-        "into blocks and measure their pairs in the views, up to three for each block and "
-        f"each chunk of rows: {sorting_tasks(10**7):,} at "
-        f"10,000,000 rows and {sorting_tasks(10**8):,} at 100,000,000, which the scheduler "
-        "hands out in "
-        f"{sorting_tasks(10**8) * TASK_SECONDS / 3600:.2g} hours. None of this was tried on "
-        "so many machines."
+        f"From the {', '.join(f'{speed:.2g}' for speed in speeds)} pairs that a thread compares in "
+        f"a second (in 16, 32 and 48 columns), hours of a fit on workers of {CORES} cores. "
+        "*Search* is one search and one scan by radii in all three spaces: no pair of blocks is "
+        "skipped, threads take tasks in turn, each task first receives its two blocks and the "
+        f"scores of their known neighbors at {NETWORK / 1e9:.0f} GB/s, and the scheduler takes "
+        f"{1000 * TASK_SECONDS:.0f} ms for it. *Client* is everything else, on one thread: "
+        f"{rest:.0f} of the {fit['seconds']:.0f} s of the fit of {fit['n']:,} rows by one thread, "
+        "in proportion to the rows. *Memory* is what the client needs (`--plan`). None of this was "
+        "tried on so many machines."
     )
     lines = []
     for n in (10**6, 10**7, 10**8):
         for workers in (16, 64, 256):
-            length, machines = expected_length(n, N_NEIGHBORS), ((CORES,) * workers, (0,) * workers)
-            plan = Plan(n, WIDTHS, length, N_NEIGHBORS, Tiling.of(n), *machines, tuple(speeds))
-            measuring = EMBEDDINGS * plan.tasks_of_embedding(CLUSTERS)
-            moved = STEPS * sum(plan.bytes_of_step) + EMBEDDINGS * 8 * CLUSTERS * n
-            hours = {
-                "search": 2 * search_hours(plan),
-                "layers": (moved / NETWORK + measuring * TASK_SECONDS) / 3600,
-                "embedding": on_client * n / fit["n"] / 3600,
-            }
-            longest = max(hours, key=lambda name: hours[name])
-            memory = f"{plan.bytes_of_client / 2**30:,.0f} GiB"
-            tasks = [
-                f"{2 * plan.n_tasks:,} + {measuring:,}",
-                f"{plan.block_rows**2 / speeds[-1]:.0f}",
-            ]
+            plan = plan_of(n, (CORES,) * workers, speeds)
+            hours = {"search": 2 * search_hours(plan), "client": rest * n / fit["n"] / 3600}
             lines.append(
                 [
                     f"{n:,}",
                     workers,
-                    *tasks,
+                    f"{2 * plan.n_tasks:,}",
+                    f"{plan.block_rows**2 / speeds[-1]:.0f}",
                     *(f"{value:.2g}" for value in hours.values()),
-                    longest,
-                    memory,
+                    max(hours, key=lambda name: hours[name]),
+                    f"{plan.bytes_of_client / 2**30:,.0f} GiB",
                 ]
             )
-    yield table(
-        [
-            "rows",
-            "workers",
-            "tasks",
-            "s a task",
-            "search",
-            "layers",
-            "embedding",
-            "longest",
-            "client",
-        ],
-        lines,
-    )
-    threads, length = (1,) * fit["workers"], expected_length(fit["n"], N_NEIGHBORS)
-    tried = Plan(
-        fit["n"],
-        WIDTHS,
-        length,
-        N_NEIGHBORS,
-        Tiling.of(fit["n"]),
-        threads,
-        (0,) * fit["workers"],
-        tuple(speeds),
-    )
-    yield (
-        f"By the same formula, the search of the measured fit of {fit['n']:,} rows on "
-        f"{fit['workers']} threads takes "
-        f"{3600 * 2 * search_hours(tried):.0f} s; its stage *neighbors*, in which candidates "
-        "are also measured and extended several times "
-        f"and all parameters are chosen, took {fit['steps'].get('neighbors', 0.0):.0f} s."
-    )
+    titles = ["rows", "workers", "tasks", "s a task", "search", "client", "longest", "memory"]
+    yield table(titles, lines)
     yield (
         "The search grows with the square of the rows, and everything else in proportion to "
-        "them. More workers help until the search is no "
-        "longer what takes longest; from there on the one process that has the layers and "
-        "computes the embedding decides. Exactness stops "
-        "being affordable where the search does: ten times as many rows take a hundred times "
-        "as many core hours, unless rows are in groups "
-        "so far apart that most pairs of blocks are skipped."
+        "them. More workers help until the search is no longer what takes longest; from there on "
+        "the one process that has the candidate pairs and layers decides, and its memory limits "
+        "the number of rows."
     )
 
 
-def sorting_tasks(n_rows: int) -> int:
-    """Tasks that pick the rows of every block from every chunk, and measure candidate pairs once,
-    in all three spaces.
-    """
-    plan = Plan(n_rows, WIDTHS, 1, N_NEIGHBORS, Tiling.of(n_rows), (1,), (0,))
-    return sum(
-        3 * plan.n_blocks * -(-n_rows // rows_of_chunk((n_rows, width), None))
-        for width in plan.spaces
-    )
+def plan_of(n_rows: int, threads: tuple[int, ...], speeds: list[float]) -> Plan:
+    """The plan of a fit of the mixture on workers with so many threads each."""
+    limits, length = (0,) * len(threads), expected_length(n_rows, N_NEIGHBORS)
+    return Plan(n_rows, WIDTHS, length, N_NEIGHBORS, threads, limits, tuple(speeds))
 
 
 def search_hours(plan: Plan) -> float:

@@ -2,8 +2,6 @@
 and columns that were used in the fit or cannot be compared are named.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
