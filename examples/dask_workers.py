@@ -1,9 +1,9 @@
 """Dask workers: they search for neighbors
 =======================================
 
-The workers keep the rows and search for neighbors, and the result is that of one machine. Two views
-of a mixture are stored as ``.npy`` files, which two worker processes read. One of the workers is
-killed on the way. With workers on many machines, only the line that makes the client changes.
+The workers search for neighbors, and the result is that of one machine. Two views of a mixture are
+stored as ``.npy`` files. One of the two worker processes is killed on the way. With workers on many
+machines, only the line that makes the client changes.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main():
                 print(f"After step {row['step']!r}, worker process {lost[0]} was killed.")
 
         model = RMGL(n_clusters=5, random_state=0).fit(views, client=client, callback=lose_a_worker)
-        alone = RMGL(n_clusters=5, random_state=0, candidates=27).fit(
+        alone = RMGL(n_clusters=5, random_state=0).fit(
             {name: np.load(path) for name, path in views.items()}
         )
 
@@ -70,7 +70,7 @@ def main():
     print(f"Same labels as on one machine: {(model.labels_ == alone.labels_).all()}")
     figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
     plot_embedding(model.embedding_, model.labels_, ax=axes)
-    axes.set_title("The common embedding, from rows on two workers")
+    axes.set_title("The common embedding, from pairs that two workers found")
     figure.savefig(args.output / "dask_workers.png", dpi=100)
     print(f"Picture: {args.output / 'dask_workers.png'}")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import signal
 import threading
 import time
@@ -16,6 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 from rmgl import RMGL
 from rmgl.distributed import workers as waiting
 from rmgl.distributed.workers import NoWorkers, Workers
+from rmgl.fitting.fitted import FittedModel
 from tests.automatic.test_agreement import fragmented
 from tests.distributed.conftest import N, cut_small
 from tests.laws.test_certificates import check_claims
@@ -229,6 +231,32 @@ def test_columns_of_new_rows_may_be_in_another_order(on_workers, views):
     wanted = model.predict(stored).compute()
     stored["view 1"] = stored["view 1"][[f"c{at}" for at in (1, 0, 2, 3, 4, 5, 6)]]
     np.testing.assert_array_equal(model.predict(stored).compute(), wanted)
+
+
+def test_a_worker_arranges_the_fitted_rows_once(inside, alone, views, monkeypatch):
+    """Whatever the number of chunks: the model is sent once, and keeps what it has arranged."""
+    da = pytest.importorskip("dask.array")
+    inside(1)  # in this process, so that calls can be counted
+    placements, placement = [], FittedModel.placement
+
+    def counted(self, scored=False):
+        placements.append(scored)
+        return placement(self, scored)
+
+    monkeypatch.setattr(FittedModel, "placement", counted)
+    new = {name: X[:60] + 0.01 for name, X in views.items()}
+    chunks = {name: da.from_array(X, chunks=(5, -1)) for name, X in new.items()}
+    found = alone.predict_proba(chunks).compute()
+    assert placements == [False]
+    np.testing.assert_allclose(found, alone.predict_proba(new), atol=1e-12)
+
+
+def test_what_is_arranged_is_not_sent(alone):
+    model = alone.fitted_.for_new_rows()
+    assert model.placement() is model.placement() is not model.placement(scored=True)
+    assert model.placement().distances is not None  # which has a lock
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels, model.labels)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

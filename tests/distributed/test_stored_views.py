@@ -94,11 +94,11 @@ def test_the_plan(monkeypatch):
     monkeypatch.setattr("rmgl.distributed.plan.rows_of_block", lambda n_rows: 65_536)
     assert (WIDE.n_blocks, WIDE.n_tasks) == (16, 3 * 136)
     assert WIDE.minutes == pytest.approx(3 * 5e11 / 1e8 / 2 / 60)
-    # rows of 96 columns twice, 4 layers of 12 edges a row, and 54 listed neighbors
-    assert WIDE.bytes_of_client == 10**6 * (16 * 96 + 40 * 12 * 4 + 100 * 54)
+    # rows of 96 columns three times, 4 layers of 12 edges a row, and 54 listed neighbors
+    assert WIDE.bytes_of_client == 10**6 * (24 * 96 + 40 * 12 * 4 + 100 * 54)
     text = str(WIDE)
     assert "16 blocks of 65,536 rows" in text
-    assert "memory of the client: 8.2 GiB, 8.9 kB a row; of the scheduler: 366.2 MiB" in text
+    assert "memory of the client: 9.0 GiB, 9.6 kB a row; of the scheduler: 366.2 MiB" in text
     assert "search: about 125.0 minutes on 2 threads" in text
     assert "worker 1: 1 thread(s), needs" in text
 
@@ -115,7 +115,7 @@ def test_too_little_memory(monkeypatch):
     monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: 4 << 30)
     WIDE.check_workers()
     with pytest.raises(
-        MemoryError, match=r"pairs and layers of 1,000,000 rows on the client need at least 8\.2"
+        MemoryError, match=r"pairs and layers of 1,000,000 rows on the client need at least 9\.0"
     ):
         WIDE.check()
 

@@ -26,8 +26,11 @@ BYTES_PER_SENT = 4
 """Memory of a worker, and of the scheduler, for an entry of a row, which is sent in single
 precision.
 """
-BYTES_PER_ENTRY = 2 * 8
-"""Memory of the client for an entry of a row in a space: in the view, and in the centered copy."""
+BYTES_PER_ENTRY = 3 * 8
+"""Memory of the client for an entry of a row in a space.
+
+It is in the view, in the centered copy, and in the tiles, with what is sent.
+"""
 BYTES_PER_EDGE = 40
 """Memory of the client for an edge in the row of one node.
 
@@ -113,7 +116,7 @@ class Plan:
 
     @property
     def bytes_of_client(self) -> int:
-        """Memory of the client at the peak, with one thread.
+        """Memory of the client at the peak, about.
 
         It has the rows of all spaces, the layers of all spaces and of the plain neighbors, and the
         candidate pairs of the space that is being searched.

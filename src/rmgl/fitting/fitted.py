@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -189,8 +190,9 @@ class FittedModel:
             self.number.check(n - self.placed.size)
 
     def for_new_rows(self) -> FittedModel:
-        """What workers need to place new rows: all but the evidence."""
-        return replace(self, evidence=None)
+        """What workers need to place many chunks of new rows: all but the evidence."""
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        return PlacingModel(**{**kept, "evidence": None})
 
     def placement(self, scored: bool = False) -> Placement:
         """What places new rows in the layers and the embedding and, if asked, scores them."""
@@ -215,6 +217,23 @@ class FittedModel:
         """The outlier score that this share of the entities that were learned on do not exceed."""
         learned = np.delete(self.outlier_score, self.placed)
         return float(np.quantile(learned, share, method="higher"))
+
+
+class PlacingModel(FittedModel):
+    """A model that arranges its rows for the first chunk of new rows, and keeps that for others."""
+
+    @cached_property
+    def _placements(self) -> dict[bool, Placement]:
+        return {}
+
+    def placement(self, scored: bool = False) -> Placement:
+        if scored not in self._placements:
+            self._placements[scored] = super().placement(scored)
+        return self._placements[scored]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what was arranged: each worker does it."""
+        return {name: value for name, value in vars(self).items() if name != "_placements"}
 
 
 LARGEST_NUMBER = LARGEST_VALUE**2
