@@ -1,4 +1,4 @@
-"""`StoredViews`: views that a fitted model reads from where they are stored, when it needs them."""
+"""`StoredViews`: views that a fitted model reads from their storage on demand."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True)
 class StoredViews:
-    """The views of a fit whose rows are not in this process; they are read and scaled on demand."""
+    """Views of a fit with rows outside of this process. They are read and scaled on demand."""
 
     named: list[tuple[str, Any]]
-    """The name of each view, and where it is stored."""
+    """Name and storage location of each view."""
     scalers: tuple[Scaler, ...]
     columns: tuple[tuple[str, ...] | None, ...]
     index: NDArray[Any] | None
     read: Callable[[str, Any], NDArray[np.float64]]
-    """read(name, X): all rows of a view that is stored at X."""
+    """Function read(name, X) that returns all rows of a view stored at X."""
 
     @property
     def column_names(self) -> dict[str, tuple[str, ...]]:
-        """The names of the columns of each view; none where they have no names."""
+        """Column names of each view. Empty if the columns have no names."""
         names = self.columns or (None,) * len(self.named)
         return {name: own or () for (name, _), own in zip(self.named, names, strict=True)}
 
     @cached_property
     def rows(self) -> Views:
-        """All rows, which are read into this process when they are first needed."""
+        """All rows, read into this process on first access."""
         raw = [self.read(name, X) for name, X in self.named]
         views = [
             FeatureView(name, np.ascontiguousarray(scaler(X)), scaler=scaler)
