@@ -33,9 +33,9 @@ class Ready:
     recognized: Sequence[str] = ()
     """The names of views that were given as features and look like networks."""
     known: NDArray[np.intp] | None = None
-    """Known labels, -1 where they are not known (None: none is),"""
+    """Known labels, -1 for unknown. None if no label is known."""
     tied: bool = False
-    """and whether they change the costs of the layers."""
+    """Whether known labels change the costs of the layers."""
     workers: Prepared | None = None
     """Where the rows are, if workers keep them."""
 
