@@ -38,7 +38,7 @@ ERRORS = {
     "NaN": (
         {"a": A, "b": with_entry(np.nan)},
         {"missing": "error"},
-        r"view 'b' has NaN in 1 entries of 1 of 20 rows that hold other values \(first: row 4, column 1\): fill them",
+        r"view 'b' has NaN in 1 entries of 1 of 20 rows that have other values \(first: row 4, column 1\): fill them",
     ),
     "inf": (
         {"a": with_entry(np.inf), "b": A},
@@ -48,17 +48,17 @@ ERRORS = {
     "NaN in sparse": (
         [sparse.csr_array(with_entry(np.nan))],
         {},
-        r"view 'view_0' has NaN in 1 entries of 1 of 20 rows that hold other values \(first: row 4, column 1\)",
+        r"view 'view_0' has NaN in 1 entries of 1 of 20 rows that have other values \(first: row 4, column 1\)",
     ),
     "missing in table": (
         {"t": pd.DataFrame(A).mask(pd.DataFrame(A) > 1)},
         {"missing": "error"},
-        r"view 't' has NaN in \d+ entries of \d+ of 20 rows that hold",
+        r"view 't' has NaN in \d+ entries of \d+ of 20 rows that have",
     ),
     "masked": (
         [np.ma.masked_greater(A, 1)],
         {"missing": "error"},
-        r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that hold",
+        r"view 'view_0' has NaN in \d+ entries of \d+ of 20 rows that have",
     ),
     "no rows": ([A, np.empty((0, 3))], {}, r"view 'view_1': Found array with 0 sample\(s\)"),
     "no columns": (
@@ -74,7 +74,7 @@ ERRORS = {
     "network of other entities": (
         {"a": A, "n": Network(np.ones((19, 19)))},
         {},
-        r"view 'n' has 19 rows but view 'a' has 20: .* give a network or a matrix of distances a row and a column for each entity",
+        r"view 'n' has 19 rows but view 'a' has 20: .* a network or a matrix of distances needs one row and one column per entity",
     ),
     "no views": ([], {}, r"no views were given: pass at least one 2-D array"),
     "no views by name": ({}, {}, r"no views were given"),
@@ -86,7 +86,7 @@ ERRORS = {
     "column of ids": (
         {"t": pd.DataFrame({"x": A[:, 0], "name": list("abcdefghijklmnopqrst")})},
         {},
-        r"view 't': column 'name' holds 20 different values in 20 rows, so it looks like row ids",
+        r"view 't': column 'name' has 20 different values in 20 rows, so it looks like row ids",
     ),
     "dates": (
         [np.full((20, 1), np.datetime64("2020-01-01"))],
@@ -145,7 +145,7 @@ ERRORS = {
     "scale unknown for one": (
         [A, A],
         {"scale": ["unit", "log"]},
-        r"scale='log' for view 'view_1' is not known: use one of",
+        r"scale='log' for view 'view_1' is unknown; use one of",
     ),
     "solver unknown": ([A], {"solver": "simplex"}, r"The 'solver' parameter of RMGL must be"),
     "n_clusters 0": ([A], {"n_clusters": 0}, r"The 'n_clusters' parameter of RMGL must be"),
@@ -223,7 +223,7 @@ ERRORS = {
     "column twice": (
         pd.DataFrame(A, columns=list("aab")),
         {"views": [["a"], ["b"]]},
-        r"names column 'a', which occurs more than once: select it by position",
+        r"names column 'a', which occurs more than once; select it by position",
     ),
     "repeated names": ({1: A, "1": A}, {}, r"view names must differ"),
     "blocks do not add up": (
@@ -244,7 +244,7 @@ ERRORS = {
     "blocks nonsense": (
         A,
         {"views": ["ab", "c"]},
-        r"block 'view_0' is 'ab': give block sizes, slices, or lists of column names",
+        r"block 'view_0' is 'ab'; pass block sizes, slices, or lists of column names",
     ),
     "empty block": (
         A,
@@ -331,7 +331,7 @@ def test_tables_of_which_one_is_empty_are_put_together_without_a_warning():
 @pytest.mark.parametrize("blocks", [np.inf, 3, "ab"])
 def test_blocks_that_are_no_list(blocks):
     with pytest.raises(
-        ValueError, match=r"is not a list or dict of column blocks: give block sizes"
+        ValueError, match=r"is not a list or dict of column blocks; pass block sizes"
     ):
         Views.of(A, blocks)
 

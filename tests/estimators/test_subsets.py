@@ -60,7 +60,7 @@ def test_a_second_fit_has_the_distances_of_the_first(model, finer):
             cdist(second.matrix, second.matrix), cdist(first.matrix[rows], first.matrix[rows])
         )
     assert [how for how, _ in finer.scale_] == [how for how, _ in model.scale_]
-    assert {why for _, why in finer.scale_} == {"as in the fit that these rows come from"}
+    assert {why for _, why in finer.scale_} == {"as in the fit these rows come from"}
     views, part = nested()
     new = {name: table[part < 3] for name, table in views.items()}  # in units of the data
     np.testing.assert_array_equal(finer.predict(new), finer.labels_)

@@ -75,14 +75,14 @@ def test_entities_that_took_no_part_are_left_out_and_counted(overlapping_model):
     found = plots.coclustering_data(model)
     assert found.n_left_out == 2
     assert not {3, 8} & set(found.entities)
-    assert "without 2 that took no part" in plots.plot_coclustering(model).get_xlabel()
+    assert "without 2 that were left out" in plots.plot_coclustering(model).get_xlabel()
 
 
 def test_bad_numbers_are_refused(overlapping_model):
-    with pytest.raises(ValueError, match="n_draws=0 is not a number of draws"):
+    with pytest.raises(ValueError, match="n_draws=0 is not a valid number of draws"):
         plots.coclustering_data(overlapping_model, n_draws=0)
     few = replace(overlapping_model.fitted_, placed=np.arange(85))
-    with pytest.raises(ValueError, match="3 clusters of 5 entities: leaving some out needs"):
+    with pytest.raises(ValueError, match="3 clusters of 5 entities, but leaving some out needs"):
         plots.coclustering_data(few)
 
 

@@ -35,7 +35,7 @@ def test_embedding_data_of_the_last_two_columns(planted_model):
 
 
 def test_unknown_method(planted_model):
-    with pytest.raises(ValueError, match="method='umap' is not known"):
+    with pytest.raises(ValueError, match="method='umap' is unknown"):
         plots.embedding_data(planted_model.embedding_, method="umap")
 
 

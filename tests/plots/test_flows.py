@@ -61,12 +61,14 @@ def test_models_and_series_are_matched_by_id(tables, rng):
     assert "30 entities only in now" in title
     by_place = plots.flows_data(model, ours.reset_index(drop=True))  # no id of the model is in it
     assert by_place.agreement == 1.0
-    with pytest.raises(ValueError, match="other: the id 'p0' is there twice"):
+    with pytest.raises(ValueError, match="other: the id 'p0' occurs twice"):
         plots.flows_data(model, pd.concat([ours, ours.iloc[:1]]))
     strangers = RMGL(3, random_state=0).fit(
         {name: X.rename(index=lambda name: f"q{name}") for name, X in tables.items()}
     )
-    with pytest.raises(ValueError, match="other: no id is one of the model, such as 'p0'"):
+    with pytest.raises(
+        ValueError, match="other: no id belongs to the model, whose ids look like 'p0'"
+    ):
         plots.flows_data(model, strangers)
 
 

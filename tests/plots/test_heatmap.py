@@ -188,15 +188,17 @@ def test_a_table_is_matched_by_id():
     for columns in (shuffled, more, more["row"], {"row": np.arange(90)}):
         found = plots.heatmap_data(model, columns)
         np.testing.assert_array_equal(found.bars[0].values, found.entities)
-    with pytest.warns(UserWarning, match="no row for 2 of 90 entities, whose values are missing"):
+    with pytest.warns(UserWarning, match="no row for 2 of 90 entities; their values are missing"):
         found = plots.heatmap_data(model, shuffled.drop(["p3", "p8"]))
     assert sorted(found.entities[np.isnan(found.bars[0].values)]) == [3, 8]
-    with pytest.raises(ValueError, match=r"columns: no id is one of the model, such as 'p0'"):
+    with pytest.raises(
+        ValueError, match=r"columns: no id belongs to the model, whose ids look like 'p0'"
+    ):
         plots.heatmap_data(model, shuffled.rename(index=str.upper))
     by_place = shuffled.reset_index(drop=True)  # its index has no id of the model
     found = plots.heatmap_data(model, by_place)
     np.testing.assert_array_equal(found.bars[0].values, by_place["row"][found.entities])
-    with pytest.raises(ValueError, match=r"columns: the id 'p.* is there twice"):
+    with pytest.raises(ValueError, match=r"columns: the id 'p.* occurs twice"):
         plots.heatmap_data(model, pd.concat([shuffled, shuffled.iloc[:1]]))
 
 
@@ -210,9 +212,11 @@ def test_names_and_effects_may_be_those_of_explain(planted_model, planted):
 
 
 def test_bad_input_is_refused_in_words(planted_model):
-    with pytest.raises(ValueError, match="n_features=0 is not a number of features"):
+    with pytest.raises(ValueError, match="n_features=0 is not a valid number of features"):
         plots.heatmap_data(planted_model, n_features=0)
-    with pytest.raises(TypeError, match="explanation is of type dict: give the table that explain"):
+    with pytest.raises(
+        TypeError, match="explanation is of type dict; pass the table returned by explain"
+    ):
         plots.heatmap_data(planted_model, explanation={})
     with pytest.raises(ValueError, match=r"columns: 'age' has shape \(3,\), but the model has 90"):
         plots.heatmap_data(planted_model, {"age": [1, 2, 3]})

@@ -39,14 +39,14 @@ def test_every_function_takes_a_model(name, chosen_model):
 @pytest.mark.parametrize("name", [name for name in plots.__all__ if name.endswith("_data")])
 def test_a_model_that_is_not_fitted_or_no_model_is_refused(name):
     others = ([0],) if name == "flows_data" else ()
-    with pytest.raises(NotFittedError, match="not fitted yet: call fit"):
+    with pytest.raises(NotFittedError, match="not fitted yet; call fit"):
         getattr(plots, name)(RMGL(2), *others)
-    with pytest.raises((TypeError, ValueError), match="give a fitted RMGL model"):
+    with pytest.raises((TypeError, ValueError), match="pass a fitted RMGL model"):
         getattr(plots, name)(
             "model", *others
         ) if name != "embedding_data" else plots.embedding_data([1.0, 2.0])
     if name != "embedding_data":
-        with pytest.raises(TypeError, match="of type SCML: give a fitted RMGL model"):
+        with pytest.raises(TypeError, match="of type SCML; pass a fitted RMGL model"):
             getattr(plots, name)(SCML(2), *others)
 
 
@@ -75,7 +75,7 @@ def test_a_model_gives_the_numbers_of_its_parts(planted_model):
 
 @pytest.mark.parametrize("layer", ["nothing", 99, -99])
 def test_a_layer_that_is_not_there_is_named(planted_model, layer):
-    with pytest.raises(ValueError, match=r"layer=.* is not a layer of the model: give a position"):
+    with pytest.raises(ValueError, match=r"layer=.* is not a layer of the model; use a position"):
         plots.plot_layer(planted_model, layer=layer)
 
 
@@ -109,6 +109,6 @@ def test_former_names_of_the_first_argument_warn(planted_model, chosen_model):
 def test_a_number_that_was_given_has_no_evidence(planted_model):
     for name in ("plot_number_of_clusters", "resolutions_data", "plot_resolutions"):
         with pytest.raises(
-            ValueError, match=r'asked for 3 clusters.*fit it with n_clusters="auto"'
+            ValueError, match=r'fitted with n_clusters=3.*fit it with n_clusters="auto"'
         ):
             getattr(plots, name)(planted_model)

@@ -702,7 +702,7 @@ def test_signal_handlers_are_put_back_and_the_library_has_none(data_file, tmp_pa
 def test_complex_numbers_are_refused_without_printing_them(two_blocks, make):
     X = make(two_blocks["view 0"] + 1j)
     with pytest.raises(
-        (ValueError, TypeError), match="view 'a': Complex data not supported: give the real"
+        (ValueError, TypeError), match="view 'a': Complex data not supported: pass the real"
     ) as refused:
         RMGL(2).fit({"a": X})
     assert len(str(refused.value)) < 300

@@ -95,7 +95,7 @@ def test_a_time_of_the_last_day_and_a_missing_date():
 @pytest.mark.parametrize("text", ["0000-01-01", "1500-02-29", "9999-13-01", "31.11.9999", "soon"])
 def test_what_is_no_date_is_refused(text):
     table = pd.DataFrame({"end": ["2024-01-01", "2024-01-02"]})
-    message = f"column 'end' was read as dates, but row 1 holds '{text}': correct it"
+    message = f"column 'end' was read as dates, but row 1 has '{text}': correct it"
     with pytest.raises(ValueError, match=message):
         fit_encoding(table)(pd.DataFrame({"end": ["2024-01-01", text, "2024-01-02"]}))
 
@@ -109,7 +109,7 @@ def test_a_date_in_another_notation_is_named():
 
 def test_numbers_are_no_dates():
     encoding = fit_encoding(pd.DataFrame({"end": ["2024-01-01", "2024-01-02"]}))
-    with pytest.raises(ValueError, match="was read as dates, but row 0 holds '20240101'"):
+    with pytest.raises(ValueError, match="was read as dates, but row 0 has '20240101'"):
         encoding(pd.DataFrame({"end": [20240101, 20240102]}))
 
 

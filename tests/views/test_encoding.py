@@ -217,19 +217,19 @@ REFUSED = {
     "ids": (
         rows(x=X, who=NAMES),
         {},
-        r"view 't': column 'who' holds 20 different values in 20 rows.*set_index\('who'\); --id who",
+        r"view 't': column 'who' has 20 different values in 20 rows.*set_index\('who'\); --id who",
     ),
     "ids as category": (
         rows(x=X, who=pd.Categorical(NAMES)),
         {},
-        r"column 'who' holds 20 different values in 20 rows",
+        r"column 'who' has 20 different values in 20 rows",
     ),
     "nothing left": (
         rows(a=["x"] * 20, b=[None] * 20),
         {},
-        r"no column is left: a \(constant: 'x' in all rows\), b \(no row has a value\)",
+        r"no column is left \(a \(constant: 'x' in all rows\), b \(no row has a value\)\)",
     ),
-    "objects": (rows(x=X, o=[[1], {2}] * 10), {}, r"column 'o' holds values of type list, set"),
+    "objects": (rows(x=X, o=[[1], {2}] * 10), {}, r"column 'o' has values of type list, set"),
     "unit": (
         rows(x=X, s=["F", "M"] * 10),
         {"scale": "unit"},
@@ -270,7 +270,7 @@ NEW = {
     ),
     "text for a number": (
         pd.DataFrame({"x": ["1", "two"], "s": "F"}),
-        r"column 'x' was read as a number, but row 1 holds 'two'",
+        r"column 'x' was read as a number, but row 1 has 'two'",
     ),
 }
 

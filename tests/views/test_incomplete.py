@@ -275,7 +275,7 @@ ERRORS = {
         [A, A],
         {"align": "outer"},
         {},
-        r"view 'view_0' is of type ndarray and has no row labels: pass DataFrames",
+        r"view 'view_0' is of type ndarray and has no row labels; pass DataFrames",
     ),
     "align and mask": (
         [A, A],

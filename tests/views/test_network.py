@@ -97,7 +97,7 @@ def test_named_nodes_are_matched_with_row_labels():
         (np.zeros((60, 60)), "no edge between two different entities"),
         (np.ones((60, 59)), r"must be square"),
         (np.full((60, 60), np.nan), "NaN or infinity"),
-        (np.full((60, 60), "a"), "does not hold numbers"),
+        (np.full((60, 60), "a"), "is not numeric"),
         (draw_network()[:50, :50], "has 50 rows"),
     ],
 )

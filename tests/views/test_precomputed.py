@@ -140,7 +140,7 @@ def test_bad_matrices_are_refused(view, message):
 
 
 def test_unknown_kind_and_other_kind_of_new_rows():
-    with pytest.raises(ValueError, match="kind='angle' is not known"):
+    with pytest.raises(ValueError, match="kind='angle' is unknown"):
         Precomputed(np.eye(3), "angle")
     D = np.sqrt(squared(features()))
     model = RMGL(3, random_state=0).fit([Precomputed(D)])
@@ -248,7 +248,7 @@ def test_a_value_that_was_not_there_differs_from_all():
 
 
 def test_bad_metrics():
-    with pytest.raises(ValueError, match="metric='angle' for view 'view_0' is not known"):
+    with pytest.raises(ValueError, match="metric='angle' for view 'view_0' is unknown"):
         RMGL(2, metric=["angle"]).fit([features()])
     with pytest.raises(ValueError, match="are both given for view 'view_0'"):
         RMGL(2, metric="cosine", scale="minmax").fit([features()])

@@ -218,7 +218,7 @@ def test_negative_entries_have_no_root(X, scale, kind):
     views = Views.of({"good": np.abs(X), "bad": kind(X)})
     with pytest.raises(
         ValueError,
-        match=r"view 'bad' has negative entries \(down to -2.33\), which have no square root: use scale='minmax'",
+        match=r"view 'bad' has negative entries \(down to -2.33\), which have no square root; use scale='minmax'",
     ):
         views.scaled(scale)
 

@@ -27,9 +27,9 @@ PARTNERS = 12
 """Other rows, drawn anew in each step, that push a row away, and as many that it pushes."""
 STEPS = 200
 EXAGGERATED = 0.4
-"""Share of the steps in which neighbors attract one another more strongly,"""
+"""Share of the first steps, in which neighbors attract one another more strongly."""
 EXAGGERATION = 6.0
-"""and how much more."""
+"""Factor of the attraction between neighbors in the first steps."""
 MOMENTUM = 0.8
 LAST_STEP = 0.1
 """Length of the last step, as a share of the first."""

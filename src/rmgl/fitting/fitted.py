@@ -32,11 +32,11 @@ class FitEvidence:
     """
 
     order: Indices
-    """The rows of the caller, in the order of the fit,"""
+    """The caller's rows, in the order of the fit."""
     entities: Indices
-    """and those of them that the model was learned on."""
+    """The caller's rows on which the model was learned, in the order of the fit."""
     first_labels: Indices
-    """The clusters of these, as they were numbered first."""
+    """Clusters of the entities on which the model was learned, in their first numbering."""
     labels: Indices
     """The clusters of all entities, in the order of the caller; nobody else has this array."""
     embedding: Embedding
@@ -52,9 +52,9 @@ class FitEvidence:
     """The names of views that were given as features and look like networks."""
     random_state: np.random.RandomState
     settled: bool
-    """Whether the rounds of Algorithm 1 changed nothing in the end,"""
+    """Whether Algorithm 1 converged."""
     stopped: str
-    """or why they were stopped (empty: they were not)."""
+    """Reason why Algorithm 1 was stopped early. Empty if it was not."""
     eigen_residual: float
     """The residual of the last embedding on the layers that it was computed from."""
     tied: bool = False

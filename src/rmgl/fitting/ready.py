@@ -29,9 +29,9 @@ class Ready:
     recognized: Sequence[str] = ()
     """The names of views that were given as features and look like networks."""
     known: Indices | None = None
-    """Known labels, -1 where they are not known (None: none is),"""
+    """Known labels, -1 for unknown. None if no label is known."""
     tied: bool = False
-    """and whether they change the costs of the layers."""
+    """Whether known labels change the costs of the layers."""
 
 
 def in_canonical_order(

@@ -1,9 +1,11 @@
-"""Several answers for the same entities side by side, with bands between them: which group goes
-where. The places are numbers first; pictures and the page draw the same ones.
+"""Positions of the boxes and bands that compare several clusterings of the same entities.
 
-Every answer is a row of boxes, one for each group, as wide as the group has members. A band leads
-from a box to a box of the next answer, as wide as the two have members in common. Boxes are ordered
-so that bands cross little: each by the mean place of its members in the answer before.
+The positions are computed once, and used by both the pictures and the page.
+
+Every clustering is a row of boxes, one per group, with widths proportional to the numbers of
+members. A band connects two boxes of successive clusterings; its width is proportional to the
+number of members they share. Boxes are ordered by the mean position of their members in the
+previous clustering, which keeps crossings of bands few.
 """
 
 from __future__ import annotations
@@ -20,58 +22,61 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GAP = 0.012
-"""Space between two boxes of the answer with most groups, as a share of the whole width,"""
+"""Space between two boxes of the clustering with the most groups, as a share of the total width."""
 MOST_GAPS = 0.3
-"""and all such spaces together, at most."""
+"""Maximum share of the total width for all spaces between boxes together."""
 HALF_BOX = 0.11
-"""Half the thickness of a box, where the distance of two answers is 1."""
+"""Half the thickness of a box. The distance between two clusterings is 1."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """One group of one answer; or, with a `color`, its members of one color."""
+    """One group of one clustering or, with a `color`, its members of one color."""
 
     answer: int
-    """The position of the answer, from 0."""
+    """Position of the clustering, starting at 0."""
     group: int
     color: int
-    """The group in the answer that colors show (-1: of several)."""
+    """Group in the clustering that defines the colors. -1 for several groups."""
     size: int
     """Number of members."""
     start: float
-    """Where the box begins and ends, as shares of the whole width."""
+    """Start of the box, as a share of the total width."""
     end: float
+    """End of the box, as a share of the total width."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """The members that two groups of successive answers have in common, of one color."""
+    """Members of one color that two groups of successive clusterings share."""
 
     answer: int
-    """The position of the first of the two answers."""
+    """Position of the first of the two clusterings."""
     first: int
     second: int
     color: int
     size: int
     width: float
-    """The width as a share of the whole width, and where the band begins in both boxes."""
+    """Width of the band, as a share of the total width."""
     first_start: float
+    """Start of the band in the first box."""
     second_start: float
+    """Start of the band in the second box."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of all boxes and bands."""
+    """Positions of all boxes and bands."""
 
     boxes: list[Box]
     parts: list[Box]
-    """The boxes, each divided by color."""
+    """Boxes divided by color."""
     bands: list[Band]
 
 
 def lay_out(answers: Sequence[Indices], colored: int) -> Layout:
-    """Place the groups of answers, codes from 0 for each entity, and the bands between them; the
-    groups of answer number `colored` have colors.
+    """Place the groups of clusterings (codes from 0 for each entity) and the bands between them.
+    The groups of clustering number `colored` have colors.
 
     Examples
     --------
@@ -105,7 +110,7 @@ def lay_out(answers: Sequence[Indices], colored: int) -> Layout:
 
 
 def _orders(answers: Sequence[Indices]) -> list[Indices]:
-    """The groups of every answer that have members, from the first box to the last."""
+    """Return the nonempty groups of every clustering, from the first box to the last."""
     orders: list[Indices] = []
     place = np.zeros(answers[0].size)
     for number, codes in enumerate(answers):
@@ -121,7 +126,9 @@ def _orders(answers: Sequence[Indices]) -> list[Indices]:
 
 
 def _boxes(answer: int, sizes: Indices, order: Indices, unit: float) -> Iterator[Box]:
-    """The boxes of one answer; the rest of the width is between them, or beside a single one."""
+    """Return the boxes of one clustering. The remaining width is between them, or beside a single
+    box.
+    """
     left = 1 - unit * int(sizes.sum())
     gap = left / max(1, order.size - 1)
     start = left / 2 if order.size == 1 else 0.0
@@ -132,17 +139,17 @@ def _boxes(answer: int, sizes: Indices, order: Indices, unit: float) -> Iterator
 
 
 class _Places:
-    """Divides boxes among what begins and ends in them."""
+    """Divides boxes among the bands that start and end in them."""
 
     def __init__(self, boxes: Sequence[Box], colors: Indices, unit: float) -> None:
         self.starts = {(box.answer, box.group): box.start for box in boxes}
         self.ranks = {key: rank for rank, key in enumerate(self.starts)}
         self.colors = colors
-        """The groups that colors stand for, in their order."""
+        """Groups that define the colors, in order."""
         self.unit = unit
 
     def parts(self, answer: int, codes: Indices, colors: Indices) -> Iterator[Box]:
-        """The members of each group by color."""
+        """Number of members of each group by color."""
         found, sizes = _counted(codes, colors)
         starts = self._divided([answer] * sizes.size, found[0], [found[1]], sizes)
         for group, color, size, start in zip(*found.tolist(), sizes.tolist(), starts, strict=True):
@@ -152,7 +159,7 @@ class _Places:
     def bands(
         self, answer: int, first: Indices, second: Indices, colors: Indices
     ) -> Iterator[Band]:
-        """The bands between an answer and the next, by color."""
+        """Return the bands between a clustering and the next, by color."""
         found, sizes = _counted(first, second, colors)
         one, other = (
             np.array([self.ranks[answer + step, group] for group in found[step].tolist()])
@@ -169,7 +176,7 @@ class _Places:
     def _divided(
         self, answers: Sequence[int], groups: Indices, keys: Sequence[Indices], sizes: Indices
     ) -> list[float]:
-        """Where each piece of its box begins, if pieces are sorted by the first key first."""
+        """Return where each piece of its box starts, with pieces sorted by the first key first."""
         filled = dict(self.starts)
         starts = np.zeros(sizes.size)
         for piece in np.lexsort(tuple(keys)[::-1]).tolist():
@@ -180,15 +187,15 @@ class _Places:
 
 
 def _counted(*codes: Indices) -> tuple[Indices, Indices]:
-    """The different combinations of codes, one column each, and how often they occur."""
+    """Return the distinct combinations of codes, one column each, and their counts."""
     widths = [int(code.max()) + 1 for code in codes]
     flat, sizes = np.unique(np.ravel_multi_index(codes, widths), return_counts=True)
     return np.array(np.unravel_index(flat, widths)), sizes
 
 
 def outline(band: Band) -> tuple[list[tuple[float, float]], float, float]:
-    """The corners of a band, as (place, depth): two on the first box and two on the second, and the
-    depths at which its sides begin and end; between them they are curves.
+    """Return the corners of a band as (position, depth), two on the first box and two on the
+    second, and the depths at which its curved sides start and end.
     """
     top, bottom = band.answer + HALF_BOX, band.answer + 1 - HALF_BOX
     corners = [
@@ -201,7 +208,7 @@ def outline(band: Band) -> tuple[list[tuple[float, float]], float, float]:
 
 
 def draw_layout(ax: Axes, layout: Layout, colors: Sequence[str], *, downward: bool) -> None:
-    """Draw boxes and bands; answers follow one another downward, or else to the right."""
+    """Draw boxes and bands. Clusterings follow one another downward, or else to the right."""
     from matplotlib.patches import PathPatch, Rectangle
     from matplotlib.path import Path
 
@@ -231,7 +238,7 @@ def draw_layout(ax: Axes, layout: Layout, colors: Sequence[str], *, downward: bo
         _rectangle(ax, box, point, Rectangle, facecolor="none", edgecolor="black", linewidth=0.6)
     last = max(box.answer for box in layout.boxes)
     first, end = point(-0.01, -2 * HALF_BOX), point(1.01, last + 2 * HALF_BOX)
-    ax.set(xlim=(first[0], end[0]), ylim=(end[1], first[1]))  # from the top downward
+    ax.set(xlim=(first[0], end[0]), ylim=(end[1], first[1]))  # from top to bottom
     ax.spines[:].set_visible(False)
 
 

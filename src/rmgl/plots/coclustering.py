@@ -1,4 +1,4 @@
-"""How often entities are found together when a fifth of all is left out."""
+"""How often entities are found together when a fifth of them is left out."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_SINGLE = 2000
-"""Entities beyond which shares are counted by cluster."""
+"""Number of entities beyond which shares are counted by cluster."""
 DRAWS = 20
-"""Times that a fifth of the entities is left out,"""
+"""Number of draws, each of which leaves out a fifth of the entities."""
 FEWER_DRAWS = 4
-"""and above 50 000 entities, where each takes as long as the embedding."""
+"""Number of draws above 50 000 entities, where each takes as long as the embedding."""
 MOST_WRITTEN = 12
-"""Clusters up to which every share is written into its cell."""
+"""Maximum number of clusters for which every share is written into its cell."""
 Draws = Iterable[tuple[Indices, Indices]]
 
 
 @dataclass(frozen=True, eq=False)
 class Coclustering:
-    """How often two entities, or members of two clusters, are found in one cluster again.
+    """How often two entities, or members of two clusters, are found in the same cluster.
 
     Examples
     --------
@@ -44,18 +44,20 @@ class Coclustering:
     """
 
     shares: Floats
-    """The share of the draws with both entities in which they are in one cluster; NaN if no draw
-    has both. By cluster, the mean over all pairs of their members."""
+    """Share of the draws with both entities in which they are in the same cluster. NaN if no draw
+    has both. By cluster, the mean over all pairs of their members.
+    """
     clusters: Indices
-    """The cluster of each row of `shares`."""
+    """Cluster of each row of `shares`."""
     entities: Indices | None
-    """The entity of each row, ordered by cluster; in a cluster, those that are most often with its
-    members come first (None: rows are clusters)."""
+    """Entity of each row, ordered by cluster. Within a cluster, entities that are most often with
+    its members come first. None if rows are clusters.
+    """
     n_draws: int
     n_entities: int
-    """Number of the entities that the draws are taken from."""
+    """Number of entities from which the draws are taken."""
     n_left_out: int
-    """Number of the entities in fragments or placed after the fit, which are in no draw."""
+    """Number of entities in fragments, or placed after the fit. They are in no draw."""
 
 
 def coclustering_data(
@@ -67,19 +69,19 @@ def coclustering_data(
 ) -> Coclustering:
     """Count how often entities are found together when a fifth of them is left out.
 
-    Each draw keeps four fifths of the entities and finds as many clusters among them, from the
-    fitted layers; no layer is learned again.
+    Each draw keeps four fifths of the entities and finds the same number of clusters among them,
+    using the fitted layers. The layers are not learned again.
 
     Parameters
     ----------
     model : fitted RMGL
     by_cluster : bool, optional
-        Whether to count by cluster rather than by entity. By default above 2000 entities.
+        Whether to count by cluster instead of by entity. By default, above 2000 entities.
     n_draws : int, optional
-        The number of draws, by default 20, and 4 above 50 000 entities. More draws give finer
-        shares, and take longer.
+        Number of draws, by default 20, and 4 above 50 000 entities. More draws give finer shares
+        and take longer.
     random_state : int, default 0
-        The seed of the draws.
+        Seed of the draws.
 
     Examples
     --------
@@ -93,13 +95,14 @@ def coclustering_data(
     everyone = np.setdiff1d(np.arange(fitted.n_rows), np.union1d(fitted.fragments, fitted.placed))
     if fitted.n_clusters < 2 or everyone.size < MEMBERS * fitted.n_clusters:
         raise ValueError(
-            f"the model has {fitted.n_clusters} clusters of {everyone.size} entities: leaving some "
-            "out needs two clusters or more, with two entities for each on average"
+            f"the model has {fitted.n_clusters} clusters of {everyone.size} entities, but "
+            "leaving some out needs at least two clusters, with an average of at least "
+            "two entities per cluster"
         )
     if n_draws is None:
         n_draws = DRAWS if everyone.size <= MOST_ENTITIES else FEWER_DRAWS
     if n_draws < 1:
-        raise ValueError(f"n_draws={n_draws} is not a number of draws: give at least 1")
+        raise ValueError(f"n_draws={n_draws} is not a valid number of draws; use at least 1")
     draws = parts_again(
         weighted_sum([layer.adjacency for layer in fitted.layers], fitted.beta.tolist()),
         everyone,
@@ -120,19 +123,23 @@ def coclustering_data(
 
 
 def shares_of_clusters(labels: Indices, n_clusters: int, draws: Draws) -> Floats:
-    """The share of the pairs of members of two clusters that are found together, in all draws."""
+    """Return the share of the pairs of members of two clusters that are found together, over all
+    draws.
+    """
     together, pairs = np.zeros((n_clusters, n_clusters)), np.zeros((n_clusters, n_clusters))
     for nodes, found in draws:
         table = np.zeros((n_clusters, int(found.max()) + 1))
         np.add.at(table, (labels[nodes], found), 1)
         sizes = table.sum(axis=1)
-        together += table @ table.T - np.diag(sizes)  # nobody is a pair with itself
+        together += table @ table.T - np.diag(sizes)  # no entity is paired with itself
         pairs += np.outer(sizes, sizes) - np.diag(sizes)
     return np.divide(together, pairs, out=np.full_like(pairs, np.nan), where=pairs > 0)
 
 
 def shares_of_entities(everyone: Indices, draws: Draws) -> Floats:
-    """For every two entities, the share of the draws with both in which they are together."""
+    """Return, for every two entities, the share of the draws with both in which they are
+    together.
+    """
     n = everyone.size
     together, both = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
     for nodes, found in draws:
@@ -147,7 +154,7 @@ def shares_of_entities(everyone: Indices, draws: Draws) -> Floats:
 
 
 def _of_entities(fitted: FittedModel, everyone: Indices, draws: Draws) -> tuple[Indices, Floats]:
-    """The entities in the order of the picture, and their shares."""
+    """Return the entities in the order of the picture, and their shares."""
     shares, labels = shares_of_entities(everyone, draws), fitted.labels[everyone]
     with_own = np.array(
         [np.nanmean(row[labels == own]) for row, own in zip(shares, labels, strict=True)]
@@ -166,14 +173,14 @@ def plot_coclustering(
 ) -> Axes:
     """Plot how often entities are found together when a fifth of them is left out.
 
-    Dark blocks on the diagonal are clusters that are found again. Shades outside of them show which
-    clusters are mixed up, and light stripes are entities that go with changing clusters.
+    Dark blocks on the diagonal are clusters that are found again. Shades outside of the blocks show
+    which clusters are mixed, and light stripes are entities that change clusters.
 
     Parameters
     ----------
     model, by_cluster, n_draws, random_state : as for `coclustering_data`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
 
     Examples
     --------
@@ -214,7 +221,7 @@ def plot_coclustering(
             ax.text(column + 0.5, row + 0.5, f"{share:.2f}", **style)
     what = "members of two clusters" if found.entities is None else "two entities"
     ax.figure.colorbar(image, ax=ax, label=f"{what} together, share of draws")
-    left_out = f", without {found.n_left_out:,} that took no part" if found.n_left_out else ""
+    left_out = f", without {found.n_left_out:,} that were left out" if found.n_left_out else ""
     counted = f"{n} clusters of " if found.entities is None else ""
     ordered = "" if found.entities is None else ", ordered by cluster"
     ax.set_xlabel(f"{counted}{found.n_entities:,} entities{ordered}{left_out}")

@@ -1,4 +1,4 @@
-"""What all pictures share: colors, figures, Axes, and samples of many entities.
+"""Shared parts of all pictures: colors, figures, Axes, and samples of many entities.
 
 Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plot is drawn.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Ten colors that color-blind readers can distinguish (seven of Okabe and Ito's, black, a violet and
-# a gray). Further clusters repeat them with other markers, and every cluster is labeled with its
+# a gray). Additional clusters repeat them with other markers, and every cluster is labeled with its
 # number.
 COLORS = (
     "#0072B2",
@@ -33,24 +33,24 @@ COLORS = (
 )
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 MOST_ENTITIES = 100_000
-"""Entities beyond which pictures of single entities show a sample."""
+"""Number of entities beyond which pictures of single entities show a sample."""
 LEAST_SAMPLED = 20
-"""Members of a small cluster that a sample keeps."""
+"""Number of members of a small cluster that a sample keeps."""
 NUMBERED = 0.015
-"""Least width of a box, as a share of the picture, for each digit of the number in it."""
+"""Minimum width of a box, as a share of the picture, for each digit of the number in it."""
 LONGEST_NAME = 30
-"""Characters of a name that are drawn; the rest is replaced by an ellipsis."""
+"""Maximum number of characters of a name. Longer names end in an ellipsis."""
 
 
 def color_of(cluster: int) -> str:
-    """The color of a cluster."""
+    """Return the color of a cluster."""
     return COLORS[cluster % len(COLORS)]
 
 
 def write_number(
     ax: Axes, x: float, y: float, number: object, *, shape: str = "round", edge: str = "none"
 ) -> None:
-    """Write the number of a cluster in a white frame, so that it can be read on any color."""
+    """Write the number of a cluster in a white frame, which is readable on any color."""
     frame = {"boxstyle": f"{shape},pad=0.2", "facecolor": "white", "edgecolor": edge, "alpha": 0.85}
     style: dict[str, Any] = {"fontsize": 8.5, "fontweight": "bold", "bbox": frame}
     ax.text(x, y, str(number), ha="center", va="center", **style)
@@ -64,7 +64,7 @@ def draw_borders(ax: Axes, ends: Indices, **style: Any) -> None:
 
 
 def short(name: object) -> str:
-    """A name as one line that fits beside a picture.
+    """Return a name as one line that fits beside a picture.
 
     Examples
     --------
@@ -76,8 +76,8 @@ def short(name: object) -> str:
 
 
 def sample_by_cluster(labels: Indices, most: int, random_state: int = 0) -> Indices:
-    """All entities, or about `most` of them in their order: the same share of every cluster, and at
-    least 20 of its members.
+    """Return all entities, or about `most` of them in order: the same share of every cluster, and
+    at least 20 of its members.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.8) -> Axes:
-    """Return the given Axes, or those of a new figure of that size in inches."""
+    """Return the given Axes, or those of a new figure of the given size in inches."""
     if ax is not None:
         return ax
     require_matplotlib()
@@ -115,7 +115,7 @@ def axes_of(ax: Axes | None, width: float = 6.4, height: float = 4.8) -> Axes:
 
 
 def require_matplotlib() -> None:
-    """Raise an ImportError that says what to install."""
+    """Raise an ImportError that names the package to install."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NEIGHBOR_METHODS = ("neighbors", "tsne")
 LAYOUT_ROWS = 20_000
-"""Rows beyond which a random sample of as many is laid out."""
+"""Maximum number of rows that are laid out. Larger data are sampled."""
 
 
 @formerly("embedding")
@@ -40,13 +40,12 @@ def embedding_data(
     ----------
     model : fitted RMGL, or array of rows
     method : str, default "neighbors"
-        "neighbors" keeps neighbors together and all others apart, as t-SNE does, in less
-        time. "tsne" is t-SNE itself, "pca" is the fastest, and "last" uses the last two
-        columns, as the paper does.
+        "neighbors" keeps neighbors together and all others apart, like t-SNE, but faster. "tsne" is
+        t-SNE, "pca" is the fastest, and "last" uses the last two columns, as in the paper.
     random_state : int, default 0
-        The seed of "neighbors" and "tsne".
+        Seed of "neighbors" and "tsne".
     progress : function, optional
-        Called with the part of "neighbors" that is done.
+        Called with the finished share of "neighbors".
 
     Examples
     --------
@@ -61,9 +60,9 @@ def embedding_data(
         return np.pad(rows, ((0, 0), (max(0, 2 - rows.shape[1]), 0)))[:, -2:]
     if method == "pca" or (method in NEIGHBOR_METHODS and not _has_neighbors(rows)):
         components = min(2, *rows.shape)
-        with np.errstate(invalid="ignore"):  # of one cluster all rows are equal
+        with np.errstate(invalid="ignore"):  # all rows of one cluster are equal
             return np.pad(PCA(components).fit_transform(rows), ((0, 0), (0, 2 - components)))
-    # rows of length about 1: t-SNE stops too early on small distances
+    # rows of length about 1, because t-SNE stops too early on small distances
     scaled = rows * np.sqrt(len(rows))
     if method == "neighbors":
         return _kept_layout(scaled, random_state, progress).copy()
@@ -73,29 +72,30 @@ def embedding_data(
                 perplexity=min(30, (len(rows) - 1) / 3), init="pca", random_state=random_state
             ).fit_transform(scaled)
         return np.asarray(found, dtype=np.float64)
-    raise ValueError(f"method={method!r} is not known: use 'neighbors', 'tsne', 'pca' or 'last'")
+    raise ValueError(f"method={method!r} is unknown; use 'neighbors', 'tsne', 'pca' or 'last'")
 
 
 def rows_in(given: Any) -> Floats:
-    """The rows of the embedding of a model, or rows that are given."""
+    """Return the rows of the embedding of a model, or the given rows."""
     model = model_in(given)
     rows = np.asarray(given if model is None else model.embedding, dtype=np.float64)
     if rows.ndim != 2:
         raise ValueError(
-            f"model is an array of shape {rows.shape}: give a fitted RMGL model, or rows (N, K)"
+            f"model is an array of shape {rows.shape}; pass a fitted RMGL model, or rows (N, K)"
         )
     return rows
 
 
 def labels_in(given: Any, labels: ArrayLike | None, n_rows: int) -> NDArray[Any]:
-    """The given labels of rows, or else those of the model."""
+    """Return the given labels of rows, or else those of the model."""
     model = model_in(given)
     if labels is None and model is None:
-        raise TypeError("labels are missing: give a fitted RMGL model, or rows and their labels")
+        raise TypeError("labels are missing; pass a fitted RMGL model, or rows and their labels")
     found = np.asarray(labels if labels is not None or model is None else model.labels)
     if found.shape != (n_rows,):
         raise ValueError(
-            f"labels have shape {found.shape}, but there are {n_rows} entities: give one for each"
+            f"labels have shape {found.shape}, but there are {n_rows} entities; pass one "
+            "label per entity"
         )
     return found
 
@@ -104,8 +104,8 @@ _last_layout: dict[tuple[bytes, int], Floats] = {}
 
 
 def _kept_layout(rows: Floats, seed: int, progress: Callable[[float], None]) -> Floats:
-    """The layout of rows. The last one is kept, because the pictures and the page of a model show
-    the same.
+    """Return the layout of rows. The last layout is cached, because the pictures and the page of a
+    model share it.
     """
     key = (sha256(rows.tobytes()).digest(), seed)
     if key not in _last_layout:
@@ -127,15 +127,15 @@ def plot_embedding(
     """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
     With more than 20 000 rows, "neighbors" and "tsne" draw a random sample of 20 000, and the other
-    methods one of 100 000 rows; the title says so.
+    methods a sample of 100 000 rows. The title says so.
 
     Parameters
     ----------
     model : fitted RMGL, or array of rows
     labels : array of N labels, optional
-        What colors and numbers show, such as known classes. By default the clusters of the model.
+        Labels for colors and numbers, such as known classes. By default the clusters of the model.
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
     method, random_state : as for `embedding_data`
 
     Examples
@@ -183,7 +183,9 @@ def plot_embedding(
 
 
 def _has_neighbors(rows: Floats) -> bool:
-    """Whether there are more than two columns to reduce, and enough rows to have neighbors."""
+    """Return whether there are more than two columns to reduce, and enough rows to have
+    neighbors.
+    """
     return rows.shape[1] > 2 and len(rows) >= 10
 
 

@@ -1,4 +1,4 @@
-"""How the fit went, and the evidence for the number of clusters."""
+"""Convergence of the fit, and the evidence for the number of clusters."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CRITERIA = (
 
 @formerly("history")
 def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot by how much the objective exceeds its last value, after every half step.
+    """Plot how far the objective exceeds its last value, after every half step.
 
     Parameters
     ----------
     model : fitted RMGL, or its `history_`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
 
     Examples
     --------
@@ -67,14 +67,14 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
 
 @formerly("number")
 def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot the score of every candidate K, its modularity, silhouette and stability, and the
-    relative eigengap; the chosen K is marked, and its range is shaded.
+    """Plot the score, modularity, silhouette and stability of every candidate K, and the relative
+    eigengap. The chosen K is marked, and its range is shaded.
 
     Parameters
     ----------
     model : RMGL fitted with n_clusters="auto", or its `number_`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
 
     Examples
     --------

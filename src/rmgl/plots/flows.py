@@ -1,4 +1,6 @@
-"""Flows between two answers: the clusters of a model, and those of another one or given classes."""
+"""Flows between two clusterings: the clusters of a model, and those of another model or known
+classes.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_GROUPS = 30
-"""Groups of an answer that are told apart; the smaller ones are shown as one."""
+"""Maximum number of groups of a clustering. The smaller ones are shown as one."""
 NOT_KNOWN = "not known"
-"""The name of the group of entities without a class."""
+"""Name of the group of entities without a class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """How many entities are in each pair of groups of two answers.
+    """Number of entities in each pair of groups of two clusterings.
 
     Examples
     --------
@@ -43,17 +45,19 @@ class Flows:
     """
 
     groups: tuple[list[str], list[str]]
-    """The names of the groups of both answers."""
+    """Names of the groups of both clusterings."""
     counts: Indices
-    """Number of common members: one row for each group of the model, one column for each of the
-    other answer."""
+    """Number of common members, with one row per group of the model and one column per group of the
+    other clustering.
+    """
     agreement: float
-    """Adjusted Rand index of the entities that both answers know: 1 the same, 0 no better than
-    chance; NaN if there are none."""
+    """Adjusted Rand index of the entities in both clusterings: 1 if identical, 0 if no better than
+    chance, NaN if there are none.
+    """
     n_only: tuple[int, int]
-    """Number of entities that only the model has, and that only the other answer has."""
+    """Number of entities only in the model, and only in the other clustering."""
     layout: Layout
-    """The places of boxes and bands in the picture."""
+    """Positions of boxes and bands in the picture."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the counts as a table.
@@ -73,18 +77,18 @@ class Flows:
 
 
 def flows_data(model: Any, other: Any) -> Flows:
-    """Count the common members of the clusters of a model and the groups of another answer.
+    """Count the common members of the clusters of a model and the groups of another clustering.
 
-    Entities are matched by id where both answers have ids: `index_` of the models, or the index of
-    a pandas Series. Otherwise both need the same entities in the same order. Classes that are
-    missing (None, NaN) are one group, "not known". Where an answer has more than 30 groups, the
-    smaller ones are counted together.
+    Entities are matched by id if both clusterings have ids: `index_` of the models, or the index of
+    a pandas Series. Otherwise both need the same entities in the same order. Missing classes (None,
+    NaN) form one group, "not known". If a clustering has more than 30 groups, the smaller ones are
+    counted together.
 
     Parameters
     ----------
     model : fitted RMGL
     other : fitted RMGL, or labels of the entities (list, array or Series)
-        Another model, a former one (`RMGL.load`), or given classes.
+        Another model, an earlier one (`RMGL.load`), or known classes.
 
     Examples
     --------
@@ -108,7 +112,9 @@ def flows_data(model: Any, other: Any) -> Flows:
 
 
 def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
-    """The labels of the entities that both answers have, and how many only one of them has."""
+    """Return the labels of the entities in both clusterings, and the number of entities in only
+    one.
+    """
     found = model_in(other)
     values = _values(other) if found is None else found.labels
     ids = (
@@ -122,34 +128,35 @@ def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any
         return fitted.labels[both], values[places[both]], n_only
     if len(values) != fitted.n_rows:
         raise ValueError(
-            f"other has {len(values)} labels, but the model has {fitted.n_rows} entities: give one "
-            "for each, or a Series whose index has the ids of the model"
+            f"other has {len(values)} labels, but the model has {fitted.n_rows} entities; "
+            "pass one label per entity, or a Series with the ids of the model as its "
+            "index"
         )
     return fitted.labels, values, (0, 0)
 
 
 def _values(other: Any) -> NDArray[Any]:
-    """Given labels as an array of one dimension."""
+    """Return given labels as a one-dimensional array."""
     if isinstance(other, str) or not hasattr(other, "__len__"):
         raise TypeError(
-            f"other is of type {type(other).__name__}: give a fitted RMGL model, or one label for "
-            "each entity"
+            f"other is of type {type(other).__name__}; pass a fitted RMGL model, or one "
+            "label per entity"
         )
     values = np.asarray(other) if hasattr(other, "dtype") else np.asarray(other, dtype=object)
     if values.ndim != 1:
-        raise ValueError(f"other has shape {values.shape}: give one label for each entity")
+        raise ValueError(f"other has shape {values.shape}; pass one label per entity")
     return values
 
 
 def _groups(values: NDArray[Any]) -> tuple[list[str], Indices]:
-    """The names of the groups, and the group of each entity. Small groups beyond the largest are
-    one, and so are missing values.
+    """Return the names of the groups, and the group of each entity. Small groups beyond the largest
+    are merged, and so are missing values.
     """
     missing = np.asarray(pd.isna(values))
     classes = pd.unique(pd.Series(values[~missing]))
     try:
         classes = np.sort(classes)
-    except TypeError:  # of several types
+    except TypeError:  # values of several types
         classes = np.array(sorted(classes, key=str), dtype=object)
     names = [short(value) for value in classes]
     known = pd.Index(classes).get_indexer(pd.Index(values[~missing]))
@@ -168,19 +175,19 @@ def plot_flows(
     names: tuple[str, str] = ("this model", "other answer"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot which entities of each cluster go to which group of another answer.
+    """Plot how the entities of each cluster are distributed over the groups of another clustering.
 
-    Bands are as wide as the number of entities, and have the colors of the clusters of the model.
-    The title has the agreement of the two answers. Numbers are counts, so the picture has the same
-    size for any number of entities.
+    The width of a band is proportional to its number of entities, and its color is that of the
+    cluster of the model. The title shows the agreement of the two clusterings. Numbers are counts,
+    so the size of the picture does not depend on the number of entities.
 
     Parameters
     ----------
     model, other : as for `flows_data`
     names : two texts, default ("this model", "other answer")
-        What the two answers are called.
+        Names of the two clusterings.
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
 
     Examples
     --------
@@ -191,7 +198,7 @@ def plot_flows(
     """
     found = flows_data(model, other)
     if len(names) != 2 or isinstance(names, str):
-        raise ValueError("names are not two texts: give a name for each of the answers")
+        raise ValueError("names are not two texts; pass one name per clustering")
     most = max(map(len, found.groups))
     ax = axes_of(ax, 6.4, max(3.6, 0.3 * most + 1.2))
     draw_layout(
@@ -214,7 +221,7 @@ def plot_flows(
     ]
     agreement = round(found.agreement, 2) + 0.0  # not -0.00
     ax.set_title(
-        f"Agreement {agreement:.2f} (adjusted Rand index; 1: the same, 0: chance)"
+        f"Agreement {agreement:.2f} (adjusted Rand index; 1: identical, 0: chance)"
         + "".join(f"\n{line}" for line in only),
         fontsize=10,
         parse_math=False,

@@ -1,4 +1,4 @@
-"""Further columns that users give for the entities of a model, such as known classes."""
+"""Additional columns that users pass for the entities of a model, such as known classes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rmgl.matrix import Indices
 
 
 def further_columns(columns: Any, n_rows: int) -> list[tuple[str, NDArray[Any]]]:
-    """The names and values of the columns of a dict or table, one value for every entity."""
+    """Return the names and values of the columns of a dict or table, with one value per entity."""
     if columns is None:
         return []
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
         raise TypeError(
-            f"columns is of type {type(columns).__name__}: give a dict or table of columns "
-            "with one value for each entity"
+            f"columns is of type {type(columns).__name__}; pass a dict or table of "
+            "columns with one value per entity"
         )
     names = list(columns) if isinstance(columns, Mapping) else list(columns.columns)
     return [(str(name), _checked(str(name), columns[name], n_rows)) for name in names]
@@ -31,14 +31,14 @@ def _checked(name: str, given: Any, n_rows: int) -> NDArray[Any]:
     if values.shape != (n_rows,):
         raise ValueError(
             f"columns: {name!r} has shape {values.shape}, but the model has {n_rows} "
-            "entities: give one value for each"
+            "entities; pass one value per entity"
         )
     return values
 
 
 def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
-    """A pandas table in the order of the entities, with missing values for those that it lacks, if
-    both have ids; anything else as it is.
+    """Reorder a pandas table to the order of the entities if both have ids, with missing values for
+    absent entities. Other inputs are returned unchanged.
     """
     if not isinstance(columns, pd.DataFrame | pd.Series):
         return columns
@@ -49,7 +49,7 @@ def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
     absent = int((places < 0).sum())
     if absent:
         warnings.warn(
-            f"columns have no row for {absent} of {places.size} entities, whose values are missing",
+            f"columns have no row for {absent} of {places.size} entities; their values are missing",
             UserWarning,
             stacklevel=3,
         )
@@ -57,8 +57,8 @@ def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
 
 
 def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> Indices | None:
-    """The place of every entity among given ids, -1 where it is absent; None if rows are matched by
-    their place, because the model has no ids or the given rows are only numbered.
+    """Return the position of every entity among the given ids, -1 if it is absent. None if rows are
+    matched by position, because the model has no ids or the given rows are only numbered.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> Indi
         return None
     if not given.is_unique:
         twice = given[given.duplicated()][0]
-        raise ValueError(f"{what}: the id {twice!r} is there twice: give one row for each entity")
+        raise ValueError(f"{what}: the id {twice!r} occurs twice; pass one row per entity")
     places: Indices = given.get_indexer(pd.Index(index))
     if (places >= 0).all():
         return places
@@ -79,7 +79,7 @@ def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> Indi
         return None
     if (places < 0).all():
         raise ValueError(
-            f"{what}: no id is one of the model, such as {index[0]!r} (the first here is "
-            f"{given[0]!r}): give rows of the same entities"
+            f"{what}: no id belongs to the model, whose ids look like {index[0]!r} (the "
+            f"first id here is {given[0]!r}); pass rows of the same entities"
         )
     return places

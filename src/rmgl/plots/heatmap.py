@@ -1,5 +1,5 @@
-"""A heat map of the entities in the order of their clusters: the most distinguishing features of
-every view, one block each, and bars of further columns on top.
+"""Heat map of the entities ordered by cluster, with one block of distinguishing features per view
+and additional columns on top.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAMPLED = 10_000
-"""Entities that are shown of more than 100 000."""
+"""Number of entities shown if there are more than 100 000."""
 MOST_CATEGORIES = len(CATEGORIES) - 1
-"""Different values of a column that have a color; the rarer ones share the last."""
+"""Maximum number of distinct values of a column with their own color. Rarer values share the last
+one.
+"""
 
 
 def heatmap_data(
@@ -41,24 +43,24 @@ def heatmap_data(
 ) -> HeatMap:
     """Choose the most distinguishing features of every view, and order entities by cluster.
 
-    In each view the clusters name features in turn, each the one of its largest effect size that is
-    not named yet. Features stand in the order of the clusters in which their values are largest. In
-    a cluster, entities are ordered by their first principal component in these features. More than
-    100 000 entities are sampled, with the same share of every cluster.
+    In each view, the clusters select features in turn, each the one with its largest effect size
+    that is not selected yet. Features are ordered by the cluster in which their values are largest.
+    Within a cluster, entities are ordered by their first principal component in these features.
+    More than 100 000 entities are sampled, with the same share of every cluster.
 
     Parameters
     ----------
     model : fitted RMGL
     columns : dict or table of columns with N values each, optional
-        Further columns for the bars on top, such as age or treatment. The rows of a pandas table
+        Additional columns for the bars on top, such as age or treatment. The rows of a pandas table
         are matched by id if its index has ids of the model.
     n_features : int, default 10
-        Largest number of features of each view.
+        Maximum number of features per view.
     explanation : Explanation, optional
-        The table of `explain`, which has effect sizes and names of features. By default it is
+        Table returned by `explain`, with effect sizes and names of features. By default it is
         computed from the rows that the model keeps.
     random_state : int, default 0
-        The seed of the sample.
+        Seed of the sample.
 
     Examples
     --------
@@ -71,7 +73,9 @@ def heatmap_data(
     """
     fitted = fitted_model(model)
     if n_features < 1:
-        raise ValueError(f"n_features={n_features} is not a number of features: give at least 1")
+        raise ValueError(
+            f"n_features={n_features} is not a valid number of features; use at least 1"
+        )
     held = [view.features for view in fitted.views]
     views = Views(tuple(view for view in held if view is not None))
     table = _explained(fitted, views, explanation)
@@ -81,8 +85,8 @@ def heatmap_data(
     chosen = [(view, chosen_features(table, view.name, n_features)) for view in views]
     if not any(rows.size for _, rows in chosen):
         raise ValueError(
-            "no feature distinguishes clusters: a heat map needs two clusters or more, and a view "
-            "of features, not networks or distances alone"
+            "no feature distinguishes clusters; a heat map needs at least two clusters, "
+            "and a view of features in addition to networks or distances"
         )
     names = [view.name for view, rows in chosen for _ in rows]
     features = [str(table.feature[row]) for _, rows in chosen for row in rows]
@@ -99,24 +103,24 @@ def heatmap_data(
 
 
 def _explained(fitted: FittedModel, views: Views, given: Explanation | None) -> Explanation:
-    """The given table of features, or that of the views."""
+    """Return the given table of features, or compute that of the views."""
     if given is None:
         names = check_feature_names(views, None)
         return explain_clusters(views, fitted.labels, fitted.n_clusters, names)
     if not isinstance(given, Explanation):
         raise TypeError(
-            f"explanation is of type {type(given).__name__}: give the table that explain returns"
+            f"explanation is of type {type(given).__name__}; pass the table returned by explain"
         )
     return given
 
 
 def chosen_features(table: Explanation, view: str, most: int) -> Indices:
-    """One row of the table for each feature of a view that is shown, in order."""
+    """Return one row of the table for each displayed feature of a view, in order."""
     own = np.flatnonzero((table.view == view) & ~np.isnan(table.effect_size))
     clusters = np.unique(table.cluster[own]).tolist()
     ranked = {
         cluster: own[table.cluster[own] == cluster].tolist() for cluster in clusters
-    }  # the largest effects first, as in the table
+    }  # largest effects first, as in the table
     named: set[int] = set()
     turn = 0
     while len(named) < most and any(ranked.values()):
@@ -132,14 +136,14 @@ def chosen_features(table: Explanation, view: str, most: int) -> Indices:
 
 
 def _largest(table: Explanation, own: Indices, column: int) -> int:
-    """The row of the cluster in which the values of a feature are largest."""
+    """Return the row of the cluster in which the values of a feature are largest."""
     rows = own[table.column[own] == column]
     return int(rows[np.argmax(table.effect_size[rows])])
 
 
 def standardized(view: View, columns: Indices, entities: Indices) -> Floats:
-    """The values of some features of entities, one row each, with mean 0 and variance 1 over the
-    entities that have them; NaN where they are missing, zeros where they do not vary.
+    """Return the values of some features of entities, one row each, standardized to mean 0 and
+    variance 1. Missing values are NaN, and features that do not vary are zero.
     """
     if not columns.size:
         return np.empty((0, entities.size))
@@ -159,7 +163,7 @@ def standardized(view: View, columns: Indices, entities: Indices) -> Floats:
 
 
 def _order(values: Floats, clusters: Indices) -> Indices:
-    """The entities by cluster and, in each, by their first principal component."""
+    """Return the entities by cluster and, within each, by their first principal component."""
     place = np.zeros(clusters.size)
     for cluster in np.unique(clusters):
         members = np.flatnonzero(clusters == cluster)
@@ -171,7 +175,9 @@ def _order(values: Floats, clusters: Indices) -> Indices:
 
 
 def _bar(name: str, column: NDArray[Any]) -> Bar:
-    """A further column as numbers: dates and numbers as they are, other values as categories."""
+    """Return an additional column as numbers: dates and numbers unchanged, other values as
+    categories.
+    """
     series = pd.Series(column).infer_objects()
     missing = series.isna().to_numpy()
     dates = pd.api.types.is_datetime64_any_dtype(series)
@@ -201,18 +207,18 @@ def plot_heatmap(
     random_state: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot the most distinguishing features of every view as a heat map, with entities in the order
-    of their clusters.
+    """Plot the most distinguishing features of every view as a heat map, with entities ordered by
+    cluster.
 
-    The bars on top are the clusters and the further columns; below them is one block for each view.
-    Colors are standard deviations from the mean of a feature and get lighter with larger values,
-    also in gray print; missing values are white.
+    The bars on top show the clusters and the additional columns. Below them is one block per view.
+    Colors are standard deviations from the mean of a feature; larger values are lighter, also in
+    grayscale. Missing values are white.
 
     Parameters
     ----------
     model, columns, n_features, explanation, random_state : as for `heatmap_data`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
 
     Examples
     --------

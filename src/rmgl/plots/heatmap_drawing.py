@@ -1,4 +1,4 @@
-"""The drawing of a heat map, one line after the other, and the numbers that it needs."""
+"""Draw a heat map line by line, from the numbers of the picture."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 FULL_COLOR = 2.5
-"""Standard deviations from the mean at which colors end."""
+"""Number of standard deviations from the mean at which the color scale ends."""
 LIGHTEST = 0.15
-"""Share of the scale of grays that is not used: white means missing."""
+"""Share of the gray scale that is not used, because white means missing."""
 CATEGORIES = (
     "#332288",
     "#DDCC77",
@@ -30,30 +30,32 @@ CATEGORIES = (
     "#999933",
     "#DDDDDD",
 )
-"""Colors of eight categories and of all others, which color-blind readers can distinguish (Paul
-Tol's). The first ones are dark, light and between, so that they differ in gray print."""
+"""Colors of eight categories, and of all others, that color-blind readers can distinguish (Paul
+Tol's). The first ones are dark, light and medium, so they differ in grayscale.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Bar:
-    """A further column, one value for each entity in the order of the picture."""
+    """An additional column with one value per entity, in the order of the picture."""
 
     name: str
     values: Floats
-    """Numbers, days since 1970 of dates, or the positions of categories; NaN where the value is
-    missing."""
+    """Numbers, days since 1970 for dates, or the positions of categories. Missing values
+    are NaN.
+    """
     categories: list[str] | None
-    """The names of the categories (None: the values are numbers)."""
+    """Names of the categories. None for numbers."""
     dates: bool = False
 
     def written(self, value: float) -> str:
-        """A number or date as text."""
+        """Return a number or date as text."""
         return str(np.datetime64(int(value), "D")) if self.dates else f"{value:.4g}"
 
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """The numbers of the picture.
+    """Numbers of the picture.
 
     Examples
     --------
@@ -66,22 +68,23 @@ class HeatMap:
     """
 
     entities: Indices
-    """The entities, ordered by cluster."""
+    """Entities, ordered by cluster."""
     clusters: Indices
-    """Their clusters."""
+    """Clusters of the entities."""
     views: list[str]
-    """The view of each feature."""
+    """View of each feature."""
     features: list[str]
     values: Floats
-    """One row for each feature, one column for each entity: (value - mean) / standard deviation;
-    NaN where the value is missing."""
+    """Standardized values, (value - mean) / standard deviation, with one row per feature and one
+    column per entity. Missing values are NaN.
+    """
     bars: list[Bar]
     n_entities: int
-    """Number of all entities; a sample of them is shown if they are more than `entities`."""
+    """Number of all entities. If it is larger than the number of `entities`, these are a sample."""
 
 
 class Picture:
-    """Draws one line after the other, from the top downward."""
+    """Draws one line after the other, from top to bottom."""
 
     def __init__(self, ax: Axes, found: HeatMap) -> None:
         self.ax, self.found = ax, found
@@ -104,7 +107,7 @@ class Picture:
         return image
 
     def draw_clusters(self) -> None:
-        """The clusters as a line of colors with their numbers, and where they end."""
+        """Draw the clusters as a line of colors with their numbers, and their boundaries."""
         from matplotlib.colors import to_rgb
 
         clusters, counts = np.unique(self.found.clusters, return_counts=True)
@@ -117,7 +120,7 @@ class Picture:
         self.ends = ends[:-1]
 
     def draw_bar(self, bar: Bar) -> None:
-        """A further column as a line: numbers in gray, categories in colors."""
+        """Draw an additional column as a line: numbers in gray, categories in colors."""
         from matplotlib import colormaps
         from matplotlib.colors import ListedColormap
 
@@ -140,13 +143,13 @@ class Picture:
             self._note(short(category), facecolor=color, edgecolor="0.4", linewidth=0.5)
 
     def _note(self, text: str, **style: Any) -> None:
-        """One line of the legend, with a patch in this style (none: without a patch)."""
+        """Add one line to the legend, with a patch in this style (none for no patch)."""
         from matplotlib.patches import Patch
 
         self.handles.append(Patch(label=text, **(style or {"color": "none"})))
 
     def draw_view(self, view: str) -> None:
-        """The features of one view as a block, below its name."""
+        """Draw the features of one view as a block below its name."""
         rows = np.flatnonzero(np.array(self.found.views, dtype=object) == view)
         self.line += 0.75
         style: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 9, "fontweight": "bold"}
@@ -163,7 +166,7 @@ class Picture:
             self.ax.plot([end, end], [start, start + rows.size], color="white", linewidth=1)
 
     def finish(self) -> None:
-        """Names, limits, the color bar, and the legend of the bars on top."""
+        """Draw names, limits, the color bar, and the legend of the bars on top."""
         ax, found = self.ax, self.found
         ax.set(xlim=(0, self.n), ylim=(self.line - 0.25, 0), xticks=[])
         ax.set_title("What distinguishes the clusters?")

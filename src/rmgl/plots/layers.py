@@ -1,4 +1,4 @@
-"""The edge weight of layers inside and between clusters."""
+"""Edge weight of layers inside and between clusters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def layers_in(given: Any) -> Sequence[Layer]:
-    """The layers of a model, or layers that are given."""
+    """Return the layers of a model, or the given layers."""
     if isinstance(given, Layer):
         return [given]
     if isinstance(given, list | tuple) and all(isinstance(layer, Layer) for layer in given):
@@ -29,7 +29,7 @@ def layers_in(given: Any) -> Sequence[Layer]:
 
 
 def layer_in(given: Any, layer: str | int) -> Layer:
-    """One layer of a model by its name or position, or the layer that is given."""
+    """Return one layer of a model by name or position, or the given layer."""
     layers = layers_in(given)
     names = [one.name for one in layers]
     if model_in(given) is None:
@@ -39,8 +39,8 @@ def layer_in(given: Any, layer: str | int) -> Layer:
     if not isinstance(layer, str) and -len(layers) <= layer < len(layers):
         return layers[layer]
     raise ValueError(
-        f"layer={layer!r} is not a layer of the model: give a position below {len(layers)}, or "
-        f"one of the names {names}"
+        f"layer={layer!r} is not a layer of the model; use a position below "
+        f"{len(layers)}, or one of the names {names}"
     )
 
 
@@ -48,18 +48,18 @@ def layer_in(given: Any, layer: str | int) -> Layer:
 def layer_data(
     model: Any, labels: ArrayLike | None = None, *, layer: str | int = 0, n_bins: int = 120
 ) -> tuple[Floats, Indices]:
-    """Compute the mean edge weight in the cells of a grid over the adjacency matrix, with nodes
+    """Compute the mean edge weight in the cells of a grid over the adjacency matrix with nodes
     ordered by cluster, and the rows at which clusters end.
 
     Parameters
     ----------
     model : fitted RMGL, or Layer
     labels : array of N labels, optional
-        By default the clusters of the model; a `Layer` needs them.
+        Labels of the nodes. By default the clusters of the model; required for a `Layer`.
     layer : str or int, default 0
-        The name or the position of a layer of the model.
+        Name or position of a layer of the model.
     n_bins : int, default 120
-        The number of cells along each side.
+        Number of cells along each side.
 
     Examples
     --------
@@ -96,14 +96,14 @@ def plot_layer(
     ax: Axes | None = None,
     n_bins: int = 120,
 ) -> Axes:
-    """Plot the adjacency matrix of one layer as an image, with nodes ordered by cluster: dark
+    """Plot the adjacency matrix of one layer as an image, with nodes ordered by cluster. Dark
     blocks are clusters.
 
     Parameters
     ----------
     model, labels, layer, n_bins : as for `layer_data`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
 
     Examples
     --------

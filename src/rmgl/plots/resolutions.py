@@ -1,4 +1,4 @@
-"""Why this number of clusters: the stable resolutions as a tree, and the criteria as curves."""
+"""Stable resolutions as a tree, with the criteria for the number of clusters as curves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDTHS = {"width_ratios": (1.4, 1)}
 
 @dataclass(frozen=True, eq=False)
 class Resolutions:
-    """The stable resolutions of a model, from coarse to fine, and how their clusters split.
+    """Stable resolutions of a model, from coarse to fine, and the splits of their clusters.
 
     Examples
     --------
@@ -42,16 +42,14 @@ class Resolutions:
     """
 
     levels: list[Level]
-    """The levels as in `hierarchy_`; the chosen clusters alone where no others are known."""
+    """Levels as in `hierarchy_`. Only the chosen clusters if no others are known."""
     chosen: int
-    """The position of the chosen level."""
+    """Position of the chosen level."""
     layout: Layout
-    """One box for each cluster of each level, and the bands between them, colored by the chosen
-    clusters."""
+    """One box per cluster and level, and the bands between them, colored by the chosen clusters."""
     number: NumberOfClusters
     n_placed: int
-    """Number of the entities that are not in the picture, because they were placed after the fit.
-    """
+    """Number of entities that are not in the picture, because they were placed after the fit."""
 
     def splits(self) -> list[dict[str, int]]:
         """Return one row for each pair of clusters of successive levels with common members.
@@ -85,7 +83,7 @@ class Resolutions:
 
 
 def resolutions_data(model: Any) -> Resolutions:
-    """Find which cluster splits into which, from the coarsest stable resolution to the finest.
+    """Find the splits of clusters, from the coarsest stable resolution to the finest.
 
     Parameters
     ----------
@@ -94,8 +92,8 @@ def resolutions_data(model: Any) -> Resolutions:
     Returns
     -------
     Resolutions
-        `levels` are those of `hierarchy_`; `splits()` counts the common members of the clusters of
-        successive levels; `layout` has the places of boxes and bands in the picture.
+        `levels` are those of `hierarchy_`, `splits()` counts the common members of the clusters of
+        successive levels, and `layout` contains the positions of boxes and bands in the picture.
 
     Examples
     --------
@@ -122,15 +120,15 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
     """Plot the stable resolutions as a tree from coarse to fine, beside the curves of the criteria
     with the chosen number marked.
 
-    Every row of boxes is one resolution. A box is a cluster, as wide as it has members, and a band
-    leads to the clusters that it splits into. Colors are those of the chosen clusters. The numbers
-    in the boxes are those of `hierarchy_`.
+    Every row of boxes is one resolution. A box is a cluster; its width is proportional to its
+    number of members. Bands lead to the clusters into which it splits. Colors are those of the
+    chosen clusters. The numbers in the boxes are those of `hierarchy_`.
 
     Parameters
     ----------
     model : RMGL fitted with n_clusters="auto"
     ax : two Axes, optional
-        The Axes of the tree and of the curves. By default those of a new figure.
+        Axes of the tree and of the curves. By default those of a new figure.
 
     Returns
     -------
@@ -158,7 +156,7 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
         tree, curves = ax
     except (TypeError, ValueError):
         raise ValueError(
-            "ax is not two Axes: give one for the tree and one for the curves"
+            "ax is not two Axes; pass one for the tree and one for the curves"
         ) from None
     colors = [color_of(cluster) for cluster in range(found.levels[found.chosen].n_clusters)]
     draw_layout(tree, found.layout, colors, downward=True)

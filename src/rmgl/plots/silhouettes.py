@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS = 10_000
-"""Entities beyond which a sample is compared: every one with every other."""
+"""Maximum number of entities that are compared with one another. Larger data are sampled."""
 SPACE = 0.02
 """Space between two clusters, as a share of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
 class Silhouettes:
-    """How much nearer each entity is to its own cluster than to the nearest other one.
+    """Silhouette of each entity: its closeness to its own cluster compared with the nearest other
+    one.
 
     Examples
     --------
@@ -39,32 +40,34 @@ class Silhouettes:
     """
 
     entities: Indices
-    """The entities of each cluster, the largest silhouettes first."""
+    """Entities of each cluster, largest silhouettes first."""
     clusters: Indices
-    """Their clusters."""
+    """Clusters of the entities."""
     silhouettes: Floats
-    """From -1 (in the wrong cluster) over 0 (between two) to 1 (far from all others)."""
+    """Silhouettes, from -1 (in the wrong cluster) through 0 (between two) to 1 (far from all
+    others).
+    """
     by_cluster: Floats
-    """The mean of every cluster (NaN: it has no members)."""
+    """Mean of every cluster. NaN if it has no members."""
     mean: float
-    """The mean of all entities."""
+    """Mean over all entities."""
     n_entities: int
-    """Number of all entities; a sample of them is shown if they are more than `entities`."""
+    """Number of all entities. If it is larger than the number of `entities`, these are a sample."""
 
 
 def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
     """Compute the silhouettes (b - a) / max(a, b) of the entities in the common embedding.
 
-    For an entity, a is the mean distance to the other members of its cluster and b the smallest
-    mean distance to the members of another cluster; alone in its cluster, it has the silhouette 0.
-    Distances are those that k-means has seen: between rows of length one, unless the model uses
-    them as they are. More than 10 000 entities are sampled, with the same share of every cluster.
+    For an entity, a is the mean distance to the other members of its cluster, and b the smallest
+    mean distance to the members of another cluster. An entity that is alone in its cluster has the
+    silhouette 0. Distances are those used by k-means: between rows of length one, unless the model
+    uses unscaled rows. More than 10 000 entities are sampled, with the same share of every cluster.
 
     Parameters
     ----------
     model : fitted RMGL
     random_state : int, default 0
-        The seed of the sample.
+        Seed of the sample.
 
     Examples
     --------
@@ -79,8 +82,8 @@ def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
     n_clusters = int(np.count_nonzero(sizes))
     if n_clusters < 2 or n_clusters == fitted.n_rows:
         raise ValueError(
-            f"the model has {n_clusters} clusters of {fitted.n_rows} entities: silhouettes compare "
-            "two clusters or more, one of which has several members"
+            f"the model has {n_clusters} clusters of {fitted.n_rows} entities, but "
+            "silhouettes need at least two clusters, one of them with several members"
         )
     sample = sample_by_cluster(fitted.labels, MOST_ROWS, random_state)
     rows = unit_rows(fitted.embedding) if fitted.parameters.of_unit_length else fitted.embedding
@@ -98,14 +101,14 @@ def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
 def plot_silhouettes(model: Any, *, ax: Axes | None = None, random_state: int = 0) -> Axes:
     """Plot the silhouettes of all entities, cluster by cluster, with the mean of each.
 
-    Clusters whose silhouettes are long and nearly equal are compact and far from others. Bars to
-    the left of zero are entities that are nearer to another cluster than to their own.
+    Clusters with long and nearly equal silhouettes are compact and far from others. Bars to the
+    left of zero are entities that are closer to another cluster than to their own.
 
     Parameters
     ----------
     model, random_state : as for `silhouettes_data`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
 
     Examples
     --------

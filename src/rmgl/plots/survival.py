@@ -1,4 +1,4 @@
-"""The survival curves of the clusters."""
+"""Survival curves of the clusters."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINES = ("-", "--", ":", "-.")
-"""Lines of curves in turn, for readers who do not see their colors."""
+"""Line styles of curves, for readers who cannot distinguish their colors."""
 DRAWN_TIMES = 2_000
-"""Times at which a curve of many entities is drawn."""
+"""Number of times at which a curve of many entities is drawn."""
 
 
 def survival_data(
@@ -30,14 +30,14 @@ def survival_data(
     ----------
     model : fitted RMGL, or what its `associate` returned
     table, time, event : as for `RMGL.associate`
-        A table and the names of its columns of times and events; not needed for what `associate`
-        returned.
+        A table and the names of its columns of times and events. Not needed with the result of
+        `associate`.
 
     Returns
     -------
     dict
-        For every cluster the arrays "time", "survival", and "lower" and "upper", the limits of its
-        95 % confidence band.
+        For every cluster, the arrays "time" and "survival", and the limits "lower" and "upper" of
+        its 95 % confidence band.
 
     Examples
     --------
@@ -56,18 +56,20 @@ def survival_data(
 def survival_in(
     given: Any, table: Any, time: str | None, event: str | None
 ) -> tuple[Associations, Survival]:
-    """The survival of the clusters: of a model and a table, or as it was found before."""
+    """Return the survival of the clusters, from a model and a table, or from earlier
+    associations.
+    """
     found = given
     if not isinstance(given, Associations):
         model = fitted_model(given)
         if table is None or time is None or event is None:
             raise ValueError(
-                "a model alone has no survival: give also the table, time= and event=, as for "
-                "associate, or what associate returned"
+                "a model alone has no survival; pass also the table, time= and event=, "
+                "as for associate, or the result of associate"
             )
         found = associate_clusters(model, table, time=time, event=event)
     if found.survival is None:
-        raise ValueError("there is no survival: call associate with time= and event=")
+        raise ValueError("there is no survival; call associate with time= and event=")
     return found, found.survival
 
 
@@ -82,17 +84,17 @@ def plot_survival(
 ) -> Axes:
     """Plot the Kaplan-Meier curve of every cluster: the share without an event.
 
-    Ticks on a curve are entities that were not observed longer. Above 100 000 entities curves are
-    drawn at 2000 of their times, as the label of the axis says.
+    Ticks on a curve are entities that were not observed any longer (censored). Above 100 000
+    entities, curves are drawn at 2000 of their times, and the label of the axis says so.
 
     Parameters
     ----------
     model : fitted RMGL, or what its `associate` returned
     table, time, event : as for `survival_data`
     ax : Axes, optional
-        By default those of a new figure.
+        Axes to draw on. By default those of a new figure.
     band : bool, default True
-        Whether the 95 % confidence bands are drawn.
+        Whether to draw the 95 % confidence bands.
 
     Examples
     --------

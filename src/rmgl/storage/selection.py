@@ -1,4 +1,4 @@
-"""Which sheets and columns of files are read, and which views they become, as options state it."""
+"""Options that select the sheets and columns of files, and the views they become."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 NAMES_SHOWN = 8
-"""Names that an error lists."""
+"""Maximum number of names listed in an error."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What is read from files. Columns are given by their names or by patterns, such as `gene_*`.
+    """Selection of the data to read. Columns are given by name or by pattern, such as `gene_*`.
 
     Examples
     --------
@@ -25,15 +25,15 @@ class Selection:
 
     id_column: str | None = None
     columns: tuple[str, ...] = ()
-    """Columns that are read (empty: all of them),"""
+    """Columns to read. Empty for all columns."""
     drop: tuple[str, ...] = ()
-    """and columns that are not."""
+    """Columns to leave out."""
     views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The views that one table is split into, by name, and the columns of each."""
+    """Names of the views into which one table is split, with the columns of each."""
     sheets: tuple[str, ...] = ()
-    """Sheets of Excel workbooks (empty: the first one)."""
+    """Sheets of Excel workbooks. Empty for the first sheet."""
     names: Mapping[Path, str] = field(default_factory=dict)
-    """Names of views that are not those of their files."""
+    """Names of views that differ from those of their files."""
 
     @property
     def is_all(self) -> bool:
@@ -42,28 +42,28 @@ class Selection:
 
     @property
     def patterns(self) -> dict[str, tuple[str, ...]]:
-        """The patterns of columns by their option."""
+        """Return the patterns of columns by their option."""
         of_views = {f"--view {name}=": patterns for name, patterns in self.views.items()}
         return {"--columns ": self.columns, "--drop ": self.drop, **of_views}
 
     def keeps(self, column: str) -> bool:
-        """Whether a column is read."""
+        """Return whether a column is read."""
         if matches(column, self.drop) or (self.columns and not matches(column, self.columns)):
             return False
         return not self.views or any(matches(column, some) for some in self.views.values())
 
     def view_of(self, column: str) -> str:
-        """The view that a column belongs to; a ValueError if there are two."""
+        """Return the view of a column. Raise a ValueError if there are two."""
         names = [name for name, patterns in self.views.items() if matches(column, patterns)]
         if len(names) > 1:
             raise ValueError(
-                f"column {column!r} is in the views {names[0]!r} and {names[1]!r} of --view: a "
-                "column belongs to one view, so write narrower patterns"
+                f"column {column!r} is in the views {names[0]!r} and {names[1]!r} of "
+                "--view, but a column belongs to one view; use narrower patterns"
             )
         return names[0]
 
     def check_used(self, columns: Iterable[str]) -> None:
-        """Raise a ValueError for a pattern that none of the columns of the files matches."""
+        """Raise a ValueError for a pattern that matches no column of the files."""
         known = list(dict.fromkeys(columns))
         for option, patterns in self.patterns.items():
             for pattern in patterns:
@@ -75,12 +75,12 @@ class Selection:
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name is one of the patterns, or matches one of them."""
+    """Return whether a name equals or matches one of the patterns."""
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def alternatives(name: str, known: Sequence[str], option: str) -> str:
-    """What to write in place of a name that is not known: the one most like it, or a list.
+    """Suggest a replacement for an unknown name: the most similar one, or a list.
 
     Examples
     --------

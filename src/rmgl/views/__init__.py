@@ -1,1 +1,1 @@
-"""Turns the data of users into `Views`: checked, named, aligned and scaled."""
+"""Turn user data into `Views`: checked, named, aligned and scaled."""

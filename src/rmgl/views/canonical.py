@@ -1,17 +1,16 @@
-"""The canonical order of entities, which depends on their data and not on their position.
+"""Canonical order of entities, which depends on their data and not on their position.
 
 Sums, samples, start vectors and ties depend on the order of rows. A fit therefore sorts the
-entities by their content first, and returns its results in the order of the caller: the same
-entities in another order have the same result, to the last bit.
+entities by their content first, and returns its results in the caller's order. The same entities in
+another order give the same result, bit for bit.
 
 Entities are sorted by a random projection, sum_m x_mi'r_m over the views m, which puts similar rows
-near each other; those with the same projection are sorted by a hash of their rows. In networks and
+near each other. Entities with equal projections are sorted by a hash of their rows. In networks and
 given distances, where columns are entities, the hash combines the entries of a row with the hashes
-of the other entities, repeatedly, until that separates no more entities. In a regular graph this
-cannot begin, so there the walks of the graph are hashed. Nodes that can be exchanged without
-changing the network have no order of their own, and any of them comes first. Where all views have
-rows, entities with the same projection and hash are copies in all views; nothing may treat them
-differently.
+of the other entities, repeatedly, until no more entities are separated. In a regular graph this
+cannot start, so there the walks of the graph are hashed. Nodes that can be exchanged without
+changing the network have no canonical order, and any of them comes first. If all views have rows,
+entities with equal projections and hashes are copies in all views, and must be treated equally.
 """
 
 from __future__ import annotations
@@ -33,39 +32,41 @@ Keys = NDArray[np.uint64]
 Vector = NDArray[np.float64]
 
 ROUNDS = 32
-"""Number of rounds in which the keys of others may enter those of an entity, at any cost."""
+"""Number of rounds in which the keys of other entities are mixed in, at any cost."""
 WORK = 1 << 22
-"""Number of entries that more rounds may look at, and of multiplications that may count walks."""
+"""Maximum number of entries for additional rounds, and of multiplications for counting walks."""
 CACHED_ENTRIES = 1 << 16
-"""Number of entries that are projected together, so that they stay in the cache."""
+"""Number of entries that are projected together, to stay in the cache."""
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """The entities of the caller in canonical order."""
+    """The caller's entities in canonical order."""
 
     order: NDArray[np.intp]
-    """The rows of the caller, in the order in which the fit works on them."""
+    """The caller's rows, in the order in which the fit processes them."""
     alike: NDArray[np.intp] | None
-    """One number per entity in that order, equal for copies in all views (None: no copies)."""
+    """One number per entity in canonical order, equal for copies in all views. None without
+    copies.
+    """
 
     @classmethod
     def of(cls, places: Vector, keys: Keys) -> Canonical:
-        """Sort entities by their places, and those in the same place by their keys."""
+        """Sort entities by their positions, and those at the same position by their keys."""
         order = np.lexsort((keys, places))
         first = _differs_from_last(places[order], keys[order])
         return cls(order, None if first.all() else np.cumsum(first) - 1)
 
     @property
     def keeps_order(self) -> bool:
-        """Whether the caller gave the entities in canonical order."""
+        """Whether the caller's entities are already in canonical order."""
         return bool((np.diff(self.order) > 0).all())
 
 
 def alike_among(
     alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None
 ) -> NDArray[np.intp] | None:
-    """Number some of the entities (None: all) from 0 on, with equal numbers for copies."""
+    """Number some of the entities (None for all) from 0, with equal numbers for copies."""
     if alike is None or entities is None:
         return alike
     return np.unique(alike[entities], return_inverse=True)[1]
@@ -76,7 +77,7 @@ def canonical_order(
 ) -> Canonical:
     """Return the canonical order of the entities of some views.
 
-    Labels that are `known`, and `graphs` of candidate pairs, are part of the data of an entity.
+    `known` labels and `graphs` of candidate pairs are part of the data of an entity.
 
     Examples
     --------
@@ -105,32 +106,32 @@ def canonical_order(
 
 
 def tied(places: Vector | Keys) -> NDArray[np.intp]:
-    """Return the entities that share their place with others."""
+    """Return the entities that share their position with others."""
     _, group, counts = np.unique(places, return_inverse=True, return_counts=True)
     return np.flatnonzero(counts[group] > 1)
 
 
 def added(parts: Sequence[Vector]) -> Vector:
-    """Add the projections of all views in their order; a sum that overflows becomes finite."""
+    """Add the projections of all views in order. Sums that overflow are made finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         total: Vector = np.nan_to_num(np.add.reduce(list(parts), axis=0))
         return total
 
 
 def _differs_from_last(places: Vector | Keys, keys: Keys) -> NDArray[np.bool_]:
-    """Return which of some sorted pairs of a place and a key differ from the pair before them."""
+    """Return which of some sorted pairs of position and key differ from the previous pair."""
     return np.concatenate([[True], (np.diff(places) != 0) | (np.diff(keys) != 0)])
 
 
-# Square matrices, whose columns are entities, too
+# Square matrices, in which columns are entities, too
 
 
 def told_apart(keys: Keys, squares: list[Any]) -> Keys:
-    """Make keys of entries of square matrices, all different as far as `WORK` allows.
+    """Compute keys of the entities from square matrices, all different as far as `WORK` allows.
 
-    Where neither the keys of others nor walks separate entities, any of them is chosen, which
-    separates others, and so on. If they can be exchanged without changing the matrices, each choice
-    leads to the same matrices in the order of the keys.
+    If neither the keys of others nor walks separate some entities, one of them is singled out,
+    which separates others, and so on. If the entities can be exchanged without changing the
+    matrices, each choice gives the same matrices in the order of the keys.
     """
     affordable = WORK // (keys.size + sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
     keys, left = refined(keys, squares, max(ROUNDS, affordable))
@@ -146,14 +147,14 @@ def told_apart(keys: Keys, squares: list[Any]) -> Keys:
 
 
 def n_different(keys: Keys) -> int:
-    """Count the different keys."""
+    """Count the distinct keys."""
     return int(np.unique(keys).size)
 
 
 def refined(keys: Keys, squares: list[Any], rounds: int) -> tuple[Keys, int]:
-    """Mix the keys of others into keys until no more entities separate (color refinement).
+    """Mix the keys of others into keys until no more entities are separated (color refinement).
 
-    Returns the keys, and how many of the `rounds` are left.
+    Returns the keys, and the number of `rounds` that are left.
     """
     n_before = n_different(keys)
     while rounds > 0:
@@ -179,7 +180,7 @@ def of_others(keys: Keys, squares: list[Any]) -> Keys:
 
 
 def with_numbers_of_twins(keys: Keys, squares: list[Any]) -> Keys:
-    """Give different keys to twins, which have the same rows in all square matrices.
+    """Assign different keys to twins, which have the same rows in all square matrices.
 
     Twins can be exchanged without any other change.
     """
@@ -195,9 +196,9 @@ def with_numbers_of_twins(keys: Keys, squares: list[Any]) -> Keys:
 def by_walks(keys: Keys, squares: list[Any]) -> Keys:
     """Mix the walks of 2, 4, 8, ... steps in sparse matrices into keys until all are different.
 
-    Color refinement cannot separate the nodes of a regular graph; the short cycles through them
+    Color refinement cannot separate the nodes of a regular graph, but the short cycles through them
     can. Walks are counted modulo 2^64, and the counts are hashed before they are multiplied again,
-    as pairs are in the Weisfeiler-Leman algorithm of dimension two.
+    like pairs in the two-dimensional Weisfeiler-Leman algorithm.
     """
     walks = sparse.diags_array(mixed(3, keys), dtype=np.uint64, format="csr")
     for salt, X in enumerate(filter(sparse.issparse, squares), start=4):
@@ -224,11 +225,11 @@ def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:
     return runs
 
 
-# Projections and hashes of rows, which treat every row alike, wherever it stands
+# Projections and hashes of rows, which do not depend on the positions of the rows
 
 
 def projected(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Vector:
-    """Project the rows of a matrix on a random direction, and sum each row in the same order."""
+    """Project the rows of a matrix on a random direction, summing each row in the same order."""
     direction = np.random.RandomState(view).standard_normal(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):
@@ -245,7 +246,7 @@ def projected(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> V
 
 
 def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Keys:
-    """Hash every row of a matrix, dense or sparse; the hashes of several views can be added."""
+    """Hash every row of a dense or sparse matrix. The hashes of several views can be added."""
     if sparse.issparse(X):
         X = sparse.csr_array(X, copy=True)
         X.sum_duplicates()
@@ -262,12 +263,12 @@ def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Ke
 
 
 def bits(values: Any) -> Keys:
-    """Return the bits of numbers in double precision; minus zero is zero."""
+    """Return the bits of numbers in double precision, with minus zero as zero."""
     return (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
 
 
 def mixed(salt: Any, values: Keys) -> Keys:
-    """Hash pairs of numbers by the steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    """Hash pairs of numbers with the steps of SplitMix64 (Steele, Lea and Flood, 2014)."""
     with np.errstate(over="ignore"):
         x = (values ^ np.asarray(salt, dtype=np.uint64)) + np.uint64(0x9E37_79B9_7F4A_7C15)
         x ^= x >> np.uint64(30)

@@ -1,8 +1,8 @@
-"""How much the categories of a table count beside its numbers.
+"""Weights of the categories of a table relative to its numbers.
 
-Numbers have a scale, their range; categories, truth values and numbers of two values have none. One
-of these counts as far as the other columns confirm it (`rmgl.views.halves`): in full from 0.2 of
-the mean reliability of the columns of its table.
+Numbers have a scale, their range. Categories, truth values and numbers with two values have none.
+The weight of such a column depends on how far the other columns confirm it (`rmgl.views.halves`).
+It has full weight from 0.2 of the mean reliability of the columns of its table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rmgl.views.scaling import Scaler, fit_mixed
 
 
 def fit_table(name: str, X: Matrix, encoding: Encoding) -> Scaler:
-    """Fit the scaler of that name to an encoded table, with the parts of its categories."""
+    """Fit the named scaler to an encoded table, including the weights of its categories."""
     scaler = fit_mixed(name, X, encoding)
     Y = as_dense(scaler(X[sample_of(X.shape[0])]))
     gaps = np.isnan(Y)

@@ -1,9 +1,9 @@
-"""Checks of what users pass for the views: the inputs by name, each view alone, and all together.
+"""Checks of user input for views: naming the inputs, checking each view, and comparing all views.
 
-`Views.of` passes through the parts of this module in their order: `named_inputs` names the inputs;
-`matched` puts those with row labels or named nodes into one order of the entities; `check_view`
-makes a `FeatureView` of an array or table, while other objects make their own view (`GivenView`);
-`check_same_rows` compares the views. `per_view` reads parameters for one or all views.
+`Views.of` uses this module in order: `named_inputs` names the inputs, `matched` puts inputs with
+row labels or named nodes into one order, `check_view` turns an array or table into a `FeatureView`
+(other objects create their own view, see `GivenView`), and `check_same_rows` compares the views.
+`per_view` reads parameters given for one or all views.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from rmgl.views.incomplete import Mask, aligned, without_missing
 from rmgl.views.view import GivenView
 
 Named: TypeAlias = list[tuple[str, Any]]
-"""What users pass for the views, each with the name of its view."""
+"""User input for the views, each with the name of its view."""
 
 NUMBERS = Encoding(())
-"""Stands for no encoding: all columns must be numbers."""
+"""Placeholder for no encoding: all columns must be numbers."""
 LARGEST_WEIGHT = 1e100
-"""Largest number that users may give for a view."""
+"""Largest weight that users may set for a view."""
 SAME_ROWS = (
-    "give a missing entity a row of NaN, or align tables by their row labels with align='outer'"
+    "for a missing entity, use a row of NaN, or align tables by their row labels with align='outer'"
 )
 SAME_NODES = (
-    "give a network or a matrix of distances a row and a column for each entity (without edges if "
-    "there are none), or a graph whose nodes are named by the row labels of the tables"
+    "a network or a matrix of distances needs one row and one column per entity (empty "
+    "if it has no edges), or a graph with nodes named by the row labels of the tables"
 )
 
 
@@ -47,23 +47,23 @@ SAME_NODES = (
 
 
 def is_given_view(item: Any) -> bool:
-    """Whether an input makes a view of its own kind, and is not an array or table."""
+    """Return whether an input creates its own kind of view, unlike arrays and tables."""
     return isinstance(item, GivenView)
 
 
 def is_table(X: Any) -> bool:
-    """Whether an input is a pandas DataFrame."""
+    """Return whether an input is a pandas DataFrame."""
     return hasattr(X, "iloc") and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def as_table(X: Any) -> Any:
-    """Convert a polars or pyarrow table to a pandas one; return other inputs as they are."""
+    """Convert a polars or pyarrow table to pandas. Other inputs are returned unchanged."""
     is_other = hasattr(X, "to_pandas") and getattr(X, "ndim", 2) == 2 and not hasattr(X, "iloc")
     return X.to_pandas() if is_other else X
 
 
 def is_collection_of_views(data: Any) -> bool:
-    """Whether an input is a dict, or a list or tuple of arrays or tables and not of numbers."""
+    """Return whether an input is a dict, or a list or tuple of arrays or tables."""
     if sparse.issparse(data):  # a DOK matrix is also a dict
         return False
     if isinstance(data, Mapping):
@@ -80,32 +80,32 @@ def is_collection_of_views(data: Any) -> bool:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether an input is a Dask collection."""
+    """Return whether an input is a Dask collection."""
     return hasattr(X, "__dask_graph__")
 
 
 def is_zarr(X: Any) -> bool:
-    """Whether an input is a zarr array or group."""
+    """Return whether an input is a zarr array or group."""
     return type(X).__module__.partition(".")[0] == "zarr"
 
 
 def is_stored(X: Any) -> bool:
-    """Whether only Dask workers read a view: a Dask collection, a zarr array, or a path."""
+    """Return whether only Dask workers read a view: a Dask collection, a zarr array, or a path."""
     return is_dask(X) or isinstance(X, os.PathLike) or is_zarr(X)
 
 
 def has_stored(data: Any) -> bool:
-    """Whether one of the given views can only be read by Dask workers."""
+    """Return whether at least one view can be read only by Dask workers."""
     return any(map(is_stored, given_items(data)))
 
 
 def has_dask(data: Any) -> bool:
-    """Whether one of the given views is a Dask collection."""
+    """Return whether at least one view is a Dask collection."""
     return any(map(is_dask, given_items(data)))
 
 
 def given_items(data: Any) -> list[Any]:
-    """The views of a dict, list or tuple; anything else is a single view."""
+    """Return the views of a dict, list or tuple. Any other input is a single view."""
     if isinstance(data, Mapping):
         return list(data.values())
     return list(data) if isinstance(data, list | tuple) else [data]
@@ -146,7 +146,7 @@ def named_inputs(data: Any, blocks: Any) -> Named:
 def matched(
     named: Named, align: str | None, index: NDArray[Any] | None
 ) -> tuple[Named, NDArray[Any] | None]:
-    """Put the entities of inputs into one order, by `align` or their labels; return the labels."""
+    """Put the entities of all inputs into one order, and return their labels."""
     if align is not None:
         tables = dict(aligned(tables_in(named), align))
         named = [(name, tables.get(name, X)) for name, X in named]
@@ -179,21 +179,21 @@ def with_nodes_placed(
 
 
 def _common_nodes(named: Named, labels: Mapping[str, list[Any] | None]) -> NDArray[np.object_]:
-    """Return the nodes of networks, each once, if all views are networks with named nodes."""
+    """Return the distinct nodes of all networks, if all views are networks with named nodes."""
     unnamed = next((name for name, _ in named if not labels.get(name)), None)
     if unnamed is not None:
         name = next(name for name, names in labels.items() if names)
         raise ValueError(
             f"view {name!r}: the nodes of the network have names, but the rows of view "
-            f"{unnamed!r} do not: pass tables with row labels, or name the nodes 0, 1, 2, ... in "
-            "the order of the rows"
+            f"{unnamed!r} do not; pass tables with row labels, or name the nodes 0, 1, 2, "
+            "... in the order of the rows"
         )
     nodes = dict.fromkeys(label for names in labels.values() for label in names or ())
     return np.array(list(nodes), dtype=object)
 
 
 def has_row_labels(X: Any) -> bool:
-    """Whether an input is a DataFrame whose index is not just 0, 1, 2, ..."""
+    """Return whether an input is a DataFrame with an index other than 0, 1, 2, ..."""
     return hasattr(X, "iloc") and not (
         X.index.dtype.kind in "iu" and np.array_equal(X.index, np.arange(len(X.index)))
     )
@@ -205,7 +205,7 @@ def row_labels(named: Sequence[tuple[str, Any]]) -> NDArray[np.object_] | None:
 
 
 def column_names(named: Sequence[tuple[str, Any]]) -> tuple[tuple[str, ...] | None, ...]:
-    """Return the column names of each table (None: it has none); empty if no table has any."""
+    """Return the column names of each table (None without names). Empty if no table has any."""
     columns = [tuple(getattr(X, "columns", ())) for _, X in named]
     texts = [some if all(isinstance(name, str) for name in some) else () for some in columns]
     return tuple(some or None for some in texts) if any(texts) else ()
@@ -222,14 +222,14 @@ def check_view(
     encoding: Encoding | None = None,
     new: bool = False,
 ) -> FeatureView:
-    """Check one view, and turn it into numbers; errors name the view.
+    """Check one view and convert it to numbers. Errors name the view.
 
     Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of
-    a table that are not numbers are encoded: by the given `encoding`, which was fitted to another
-    table, or by a new one. In `new` rows of a fitted view, columns without any value are missing.
+    a table that are not numbers are encoded, by the given `encoding` of another table or by a new
+    one. In `new` rows of a fitted view, columns without any value are missing.
     """
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
-        raise ValueError(  # as scikit-learn says it
+        raise ValueError(  # same words as scikit-learn
             f"view {name!r}: Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
             "is required: pass at least one column, or remove the view"
         )
@@ -240,7 +240,7 @@ def check_view(
             X,
             accept_sparse="csr",
             dtype=np.float64,
-            order="C",  # one order in memory, so that sums are rounded in one way
+            order="C",  # one memory order, so rounding is reproducible
             ensure_all_finite=False,
             ensure_min_samples=least,
             input_name=name,
@@ -257,7 +257,7 @@ def check_view(
 
 
 def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encoding | None]:
-    """Turn a table with columns of several kinds into numbers; return other inputs as they are."""
+    """Convert a table with columns of several kinds to numbers. Keep other inputs."""
     if not is_table(X):
         if encoding is not None and encoding is not NUMBERS:
             columns = listed([column.name for column in encoding.used])
@@ -279,24 +279,24 @@ def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encodin
 
 
 def _plain_numbers(table: Any) -> Any:
-    """Convert a table of pandas' own types (nullable, Arrow) to floats; return others as is."""
+    """Convert a table of pandas extension types (nullable, Arrow) to floats. Keep others."""
     kinds = [kind for kind in table.dtypes if not isinstance(kind, np.dtype)]
     is_plain = all(hasattr(kind, "fill_value") for kind in kinds)
     return table if is_plain else table.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _plain(name: str, X: Any) -> Any:
-    """Convert masked arrays and tables of sparse columns, and refuse arrays of text or dates."""
+    """Convert masked arrays and tables of sparse columns. Raise an error for text or dates."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         X = np.ma.filled(X.astype(np.float64), np.nan)
-    # a table whose columns are all sparse
+    # a table with only sparse columns
     if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):
         try:
-            X = X.sparse.to_coo()  # here, because scikit-learn before 1.9 makes truth values dense
+            X = X.sparse.to_coo()  # scikit-learn before 1.9 would make truth values dense
         except (ValueError, TypeError) as error:
             raise type(error)(f"view {name!r}: {error}") from error
     if sparse.issparse(X):
-        # before any conversion: conversions are compiled code and trust the indices
+        # before any conversion, because conversions are compiled code that trusts the indices
         return sound_sparse(f"view {name!r}", X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
         raise ValueError(
@@ -307,18 +307,18 @@ def _plain(name: str, X: Any) -> Any:
 
 
 def _without_arrays(message: str) -> str:
-    """Shorten an error message of scikit-learn by the array that it quotes, which may be long."""
+    """Remove the quoted array, which may be long, from an error message of scikit-learn."""
     if message.startswith("Complex data") or message.endswith("not 'complex'"):
         return (
-            "Complex data not supported: give the real and imaginary parts, or the absolute "
-            "values, as separate columns"
+            "Complex data not supported: pass the real and imaginary parts, or the "
+            "absolute values, as separate columns"
         )
     quoted = r" instead:\narray=.*\.\n(?=Reshape your data)"
     return re.sub(quoted, " instead. ", message, flags=re.DOTALL)
 
 
 def _text_columns(X: Any) -> str:
-    """Name the columns of a table that are not numbers, as the end of an error message."""
+    """Name the columns of a table that are not numbers, for the end of an error message."""
     if not hasattr(X, "select_dtypes"):
         return ""
     text = list(X.select_dtypes(exclude=["number", "bool"]).columns)
@@ -329,7 +329,7 @@ def _text_columns(X: Any) -> str:
 
 
 def check_same_rows(named: Named, lengths: Sequence[int]) -> None:
-    """Check that all views have equally many rows and, where tables have labels, the same ones."""
+    """Check that all views have the same number of rows and the same row labels, if any."""
     first, first_given = named[0]
     for (name, given), length in zip(named, lengths, strict=True):
         if length != lengths[0]:
@@ -362,7 +362,7 @@ def check_same_labels(named: Named) -> None:
 
 
 def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
-    """Return one value per view from a single value, a list by place, or a dict by view name."""
+    """Return one value per view from a single value, a list by position, or a dict by view name."""
     if isinstance(value, Mapping):
         value = {str(key): entry for key, entry in value.items()}
         unknown = [key for key in value if key not in names]
@@ -370,8 +370,8 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
         what, odd = ("names unknown", unknown) if unknown else ("has no entry for", missing)
         if odd:
             raise ValueError(
-                f"{parameter} {what} views {odd}: the views are {list(names)}; give one entry for "
-                "each of them"
+                f"{parameter} {what} views {odd}: the views are {list(names)}; pass one "
+                "entry per view"
             )
         return [value[name] for name in names]
     if hasattr(value, "__array__"):  # arrays and pandas Series
@@ -379,8 +379,8 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
     if isinstance(value, list | tuple):
         if len(value) != len(names):
             raise ValueError(
-                f"{parameter} has {len(value)} entries for {len(names)} views {list(names)}: "
-                "give one value, or one for each view"
+                f"{parameter} has {len(value)} entries for {len(names)} views "
+                f"{list(names)}: pass one value, or one per view"
             )
         return list(value)
     return [value] * len(names)
@@ -389,7 +389,7 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
 def positive_per_view(
     value: Any, names: Sequence[str], parameter: str, *, zero_allowed: bool = False
 ) -> NDArray[np.float64]:
-    """Return one positive number per view, given as for `per_view`, or zero if `zero_allowed`."""
+    """Return one positive number per view (or zero, with `zero_allowed`), see `per_view`."""
     values = per_view(value, names, parameter)
     wanted = f"{'from 0 to' if zero_allowed else '> 0 and at most'} {LARGEST_WEIGHT:g}"
     for name, number in zip(names, values, strict=True):

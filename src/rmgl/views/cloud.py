@@ -1,4 +1,4 @@
-"""Rows of one normal distribution: data of the same kind without clusters."""
+"""Draw rows from one normal distribution: similar data without clusters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def cloud_of(
 
         y_i = m + sum_j g_ij (x_j - m) / sqrt(n)      g_ij independent standard normal numbers
 
-    Where only the distances matter, a cloud needs no more coordinates than rows, unless it is to
-    have the `same_columns`.
+    If only the distances matter, a cloud needs no more coordinates than rows, unless it must have
+    the `same_columns`.
     """
     n = X.shape[0]
     if X.shape[1] > n and not same_columns:

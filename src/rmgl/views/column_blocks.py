@@ -1,4 +1,4 @@
-"""Column blocks: several views in one 2-D input, as a scikit-learn Pipeline needs them."""
+"""Column blocks: several views in one 2-D input, as needed in a scikit-learn Pipeline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
     """
     if isinstance(blocks, str) or not isinstance(blocks, Mapping | Sequence | np.ndarray):
         raise ValueError(
-            f"views={blocks!r} is not a list or dict of column blocks: give block sizes, "
+            f"views={blocks!r} is not a list or dict of column blocks; pass block sizes, "
             "slices, or lists of column names or positions"
         )
     if not isinstance(blocks, Mapping):
@@ -63,20 +63,20 @@ def _positions(name: str, part: Any, width: int, columns: Any) -> NDArray[np.int
         ends = (part.start, part.stop, part.step)
         if not all(end is None or isinstance(end, Integral) for end in ends):
             raise ValueError(
-                f"views: block {name!r} is {part!r}: slices take positions; to select by "
-                "name, list the column names"
+                f"views: block {name!r} is {part!r}, but slices need positions; to select "
+                "by name, list the column names"
             )
         return np.arange(width)[part]
     if isinstance(part, str | bytes) or not isinstance(part, Sequence | np.ndarray):
         raise ValueError(
-            f"views: block {name!r} is {part!r}: give block sizes, slices, or lists of "
+            f"views: block {name!r} is {part!r}; pass block sizes, slices, or lists of "
             "column names or positions"
         )
     if len(part) and all(isinstance(column, bool | np.bool_) for column in part):
         if len(part) != width:
             raise ValueError(
-                f"views: block {name!r} is a mask of length {len(part)}, but the input has "
-                f"{width} columns: give one entry for each column"
+                f"views: block {name!r} is a mask of length {len(part)}, but the input "
+                f"has {width} columns; pass one entry per column"
             )
         return np.flatnonzero(part)
     return _named_positions(name, part, width, [] if columns is None else list(columns))
@@ -92,7 +92,7 @@ def _named_positions(
         if column in known and columns.count(column) > 1:
             raise ValueError(
                 f"views: block {name!r} names column {column!r}, which occurs more than "
-                "once: select it by position"
+                "once; select it by position"
             )
         if column in known:
             where.append(known[column])
@@ -100,7 +100,7 @@ def _named_positions(
             where.append(int(column))
         else:
             raise ValueError(
-                f"views: block {name!r} names column {column!r}, which the input does not have: "
-                f"check the spelling, or use positions from 0 to {width - 1}"
+                f"views: block {name!r} names column {column!r}, which the input does not "
+                f"have; check the spelling, or use positions from 0 to {width - 1}"
             )
     return np.array(where, dtype=np.intp)

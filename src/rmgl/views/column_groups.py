@@ -1,4 +1,4 @@
-"""Which columns of numbers are one column of a table: the zeros and ones of a category."""
+"""Group indicator columns that encode one category."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rmgl.views.encoding import Encoding
 from rmgl.views.scaling import Scaler
 
 MOST_COLUMNS = 200
-"""Columns of numbers up to which those that code one category are looked for."""
+"""Maximum number of columns in which groups that encode one category are searched."""
 
 
 def column_groups(
     X: Matrix, encoding: Encoding | None = None, scaler: Scaler | None = None
 ) -> NDArray[np.intp]:
-    """Return a number for every column of numbers, the same for those of one column of the table.
+    """Return a group number for every column of numbers, equal for those of one table column.
 
-    Without an encoding, columns of zeros and ones that code one category are recognized.
+    Without an encoding, columns of zeros and ones that encode one category are recognized.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def column_groups(
 
 
 def one_hots(X: NDArray[Any]) -> list[tuple[int, ...]]:
-    """Return the columns of two values, side by side, that code one category: every row has the
-    larger value in exactly one of them.
+    """Return adjacent two-valued columns that encode one category: every row has the larger value
+    in exactly one of them.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The kinds of the columns of a table: decides for each column what its values are."""
+"""Determine the kind of values in each column of a table."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from rmgl.views.encoding import (
 from rmgl.views.scales import known_scale
 
 ALL_DIFFERENT = 0.9
-"""Share of the rows from which on different texts count as row ids."""
+"""Share of distinct texts in the rows from which a column is treated as row ids."""
 MANY_LEVELS = 50
-"""Number of different texts beyond which a smaller share is enough to count as row ids."""
+"""Number of distinct texts beyond which a smaller share is enough to be treated as row ids."""
 MANY_DIFFERENT = 0.5
-"""Share of the rows beyond which more than `MANY_LEVELS` different texts count as row ids."""
+"""Share of distinct texts beyond which more than `MANY_LEVELS` of them are treated as row ids."""
 
 
 class LikelyIds(ValueError):
-    """A column of texts that are nearly all different."""
+    """Raised for a column of texts that are nearly all distinct."""
 
 
 def fit_encoding(table: Any) -> Encoding | None:
-    """Decide the kinds of the columns of a table (None: all are numbers or truth values)."""
+    """Determine the kinds of the columns of a table. None if all are numbers or truth values."""
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     plain = ("integer", "floating", "mixed-integer-float", "boolean", "empty", "decimal", "complex")
@@ -47,11 +47,11 @@ def fit_encoding(table: Any) -> Encoding | None:
     names = [str(name) for name in table.columns]
     if len(set(names)) < len(names):
         repeated = next(name for at, name in enumerate(names) if name in names[:at])
-        raise ValueError(f"column {repeated!r} occurs more than once: rename one of them")
+        raise ValueError(f"column {repeated!r} occurs more than once; rename one of them")
     encoding = Encoding(tuple(kind_of(name, table.iloc[:, at]) for at, name in enumerate(names)))
     if not encoding.used:
         reasons = listed([f"{column.name} ({column.reason})" for column in encoding.columns])
-        raise ValueError(f"no column is left: {reasons}; leave the view out")
+        raise ValueError(f"no column is left ({reasons}); leave the view out")
     return encoding
 
 
@@ -69,7 +69,7 @@ def likely_ids(table: Any) -> list[str]:
 
 
 def kind_of(name: str, values: Any) -> TableColumn:
-    """Decide the kind of one column."""
+    """Determine the kind of one column."""
     from pandas.api.types import (
         is_bool_dtype,
         is_datetime64_any_dtype,
@@ -100,7 +100,7 @@ def kind_of(name: str, values: Any) -> TableColumn:
 
 
 def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) -> TableColumn:
-    """Decide the kind of a column of texts or other objects, by its different values as text."""
+    """Determine the kind of a column of texts or other objects from its distinct values as text."""
     import pandas as pd
 
     content = pd.api.types.infer_dtype(present, skipna=True)
@@ -115,15 +115,16 @@ def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) 
     if content not in ("string", "mixed-integer"):
         types = sorted({type(value).__name__ for value in present.iloc[:1000]})
         raise TypeError(
-            f"column {name!r} holds values of type {', '.join(types)}; supported are numbers, "
-            "texts, truth values, categories and dates: convert the column, or leave it out"
+            f"column {name!r} has values of type {', '.join(types)}, but only numbers, "
+            "text, truth values, categories and dates are supported; convert the column, "
+            "or leave it out"
         )
     if pd.to_numeric(pd.Series(list(different), dtype=object), errors="coerce").notna().all():
-        return TableColumn(name, "number", "text that holds a number in every row")
+        return TableColumn(name, "number", "text with a number in every row")
     if all(map(is_date, different)):
         try:
             return _date(name, values)
-        except ValueError:  # 2024-13-45
+        except ValueError:  # such as 2024-13-45
             pass
     scale = known_scale(different)
     return (
@@ -141,16 +142,16 @@ def _ordered(name: str, levels: tuple[str, ...]) -> TableColumn:
 
 
 def _category(name: str, different: set[str], n: int, what: str) -> TableColumn:
-    """Return a category by its different values in n rows, unless they are too many."""
+    """Return a category from its distinct values in n rows, unless there are too many."""
     levels = tuple(sorted(different))
     if len(levels) >= ALL_DIFFERENT * n or (
         len(levels) > MANY_LEVELS and len(levels) > MANY_DIFFERENT * n
     ):
         raise LikelyIds(
-            f"column {name!r} holds {len(levels):,} different values in {n:,} rows, so it "
-            "looks like row ids or free text: if it identifies the rows, use it as the row "
-            f"labels (set_index({name!r}); --id {name} on the command line); otherwise leave it "
-            "out"
+            f"column {name!r} has {len(levels):,} different values in {n:,} rows, so it "
+            "looks like row ids or free text; if it identifies the rows, use it as the "
+            f"row labels (set_index({name!r}); --id {name} on the command line); "
+            "otherwise leave it out"
         )
     reason = f"{what} with {len(levels):,} different values: {listed(levels)}; 0 if equal, else 1"
     return TableColumn(name, "category", reason, levels)

@@ -1,8 +1,8 @@
-"""Dates of the years 1 to 9999 as numbers of days, beyond the range of the types of pandas.
+"""Convert dates of the years 1 to 9999 to days, beyond the range of pandas types.
 
-Most versions of pandas turn texts and Python's dates into nanoseconds, which reach from 1677 to
-2262. Dates such as 9999-12-31, which many tables have where no end is known, are read in another
-year: the calendar repeats itself every 400 years.
+Most versions of pandas convert texts and Python dates to nanoseconds, which cover 1677 to 2262.
+Dates such as 9999-12-31, which many tables use for an unknown end, are therefore read in another
+year: the calendar repeats every 400 years.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ Moments = NDArray[np.datetime64]
 DAY = np.timedelta64(1, "D")
 TIME = r"[ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?"
 DATE = re.compile(rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}({TIME})?|\d{{1,2}}\.\d{{1,2}}\.\d{{4}}")
-"""Dates with a clear order of year, month and day: 2024-03-01, 2024/3/1 8:30, and 1.3.2024."""
+"""Dates with an unambiguous order of year, month and day: 2024-03-01, 2024/3/1 8:30, and
+1.3.2024.
+"""
 YEAR = re.compile(r"^\d{4}(?=-)|(?<=\.)\d{4}$")
-"""The year of such a date, written with hyphens or points."""
+"""Year of such a date, written with hyphens or points."""
 CYCLE, CYCLE_DAYS = 400, 146_097
-"""Years after which days of the week and leap years repeat, and the days in them."""
+"""Number of years after which weekdays and leap years repeat, and the number of days in them."""
 SAFE = 1800
-"""The first year of a whole cycle that all types of pandas can hold."""
+"""First year of a complete cycle that all pandas types can represent."""
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a date whose order of year, month and day is clear."""
+    """Return whether a text is a date with an unambiguous order of year, month and day."""
     return DATE.fullmatch(text.strip()) is not None
 
 
 def days_since_1970(values: Any) -> NDArray[np.float64]:
-    """Return the days since 1970 of a column of dates; NaN where a cell is missing.
+    """Return the days since 1970 of a column of dates, with NaN for missing cells.
 
     Dates with a time zone are converted to UTC. Raises a ValueError, TypeError or OverflowError for
     a cell that is not a date.
@@ -46,12 +48,12 @@ def days_since_1970(values: Any) -> NDArray[np.float64]:
 def days_of(values: Any) -> NDArray[np.float64]:
     """Return the days of a column of durations.
 
-    Durations keep their unit: centuries in seconds do not fit into nanoseconds.
+    Durations keep their unit, because centuries in seconds do not fit into nanoseconds.
     """
     import pandas as pd
 
     durations = pd.to_timedelta(values)
-    unit = getattr(durations.dtype, "numpy_dtype", durations.dtype)  # that of Arrow's types
+    unit = getattr(durations.dtype, "numpy_dtype", durations.dtype)  # unit of Arrow types
     return np.asarray(durations.to_numpy(dtype=unit) / DAY)
 
 
@@ -80,7 +82,8 @@ def _moments_of_texts(texts: list[str]) -> Moments:
 
 
 def _in_safe_year(text: str) -> tuple[str, int]:
-    """Move the year of a date by whole cycles into the range of pandas; return also the cycles.
+    """Shift the year of a date by whole cycles into the range of pandas, and return the cycles,
+    too.
 
     Examples
     --------
@@ -88,10 +91,10 @@ def _in_safe_year(text: str) -> tuple[str, int]:
     (('1999-12-31', 20), ('1.3.2024', 0), ('2004-02-29', -5))
     """
     year = YEAR.search(text)
-    if year is None:  # no date, for which pandas has an error
+    if year is None:  # not a date; pandas raises the error
         return text, 0
     if int(year[0]) == 0:
-        raise ValueError(f"{text!r} is in the year 0, but dates begin with the year 1")
+        raise ValueError(f"{text!r} is in the year 0, but dates start with the year 1")
     cycles, rest = divmod(int(year[0]) - SAFE, CYCLE)
     return f"{text[: year.start()]}{SAFE + rest}{text[year.end() :]}", cycles
 

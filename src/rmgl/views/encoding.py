@@ -1,15 +1,15 @@
-"""Tables with columns of any kind: the numbers that each column becomes.
+"""Encode tables with columns of any kind as numbers.
 
-A number stays as it is, a truth value becomes 0 or 1, a date or duration a number of days, an
+A number stays unchanged. A truth value becomes 0 or 1, a date or duration a number of days, an
 ordered category its rank 0, 1, 2, ..., and a category one column of zeros and ones for each of its
 values. The scaling of such a view (`rmgl.views.scaling.fit_mixed`) divides measured columns by
-their range and zeros and ones by the square root of 2, so that every column of the table adds at
-most 1 to the squared distance of two rows, and a category 0 or 1: a squared distance of Gower's
-kind.
+their range, and zeros and ones by the square root of 2. Every column of the table then adds at most
+1 to the squared distance of two rows, and a category 0 or 1. This is a squared distance similar to
+Gower's.
 
-A category that the fit did not see is zero in all columns of its own, and counted in one more
-column, which all categories of the view share: it differs from all known ones, by 1 as well. Cells
-that are missing are NaN. `rmgl.views.column_kinds` decides the kind of each column.
+A category that did not occur in the fit is zero in all its columns. It is counted in one additional
+column, shared by all categories of the view, so it differs from all known values, by 1 as well.
+Missing cells are NaN. `rmgl.views.column_kinds` determines the kind of each column.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ MEASURED = ("number", "truth value", "date", "duration", "ordered category")
 LEFT_OUT = "left out"
 COLUMN_KINDS = (*MEASURED, "category", LEFT_OUT)
 UNSEEN = "(a category that was not seen in fitting)"
-"""The name of the column that holds the square root of the number of such categories."""
+"""Name of the column with the square root of the number of categories that did not occur in the
+fit.
+"""
 NAMES_SHOWN = 5
-"""Number of names or values that a sentence lists."""
+"""Maximum number of names or values listed in a sentence."""
 
 
 @record
@@ -44,20 +46,20 @@ class TableColumn:
 
     name: str
     kind: str
-    """One of `COLUMN_KINDS`."""
+    """Kind of the column, one of `COLUMN_KINDS`."""
     reason: str
     levels: tuple[str, ...] = ()
-    """The values of a category as text, in their order."""
+    """Values of a category as text, in order."""
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the columns of numbers that it becomes."""
+        """Names of the columns of numbers that encode this column."""
         if self.kind == "category":
             return tuple(f"{self.name} = {level}" for level in self.levels)
         return () if self.kind == LEFT_OUT else (self.name,)
 
     def measure(self, values: Any) -> Vector:
-        """Return the numbers of a column of a kind in `MEASURED`; NaN where a cell is missing."""
+        """Return the numbers of a column of a kind in `MEASURED`, with NaN for missing cells."""
         if self.kind == "ordered category":
             ranks: dict[str | None, float] = {level: at for at, level in enumerate(self.levels)}
             ranked = [ranks.get(text, np.nan) for text in _texts(values)]
@@ -81,9 +83,10 @@ class TableColumn:
         return numbers
 
     def indicate(self, values: Any) -> tuple[NDArray[np.float64], Vector]:
-        """Return zeros and ones for each level of a category, and ones where it was not seen.
+        """Return indicators of each level of a category, and of values that did not occur in the
+        fit.
 
-        The zeros and ones are NaN where the cell is missing.
+        The indicators are NaN for missing cells.
         """
         places = {level: place for place, level in enumerate(self.levels)}
         codes = [-2 if text is None else places.get(text, -1) for text in _texts(values)]
@@ -96,28 +99,28 @@ class TableColumn:
 @record
 @dataclass(frozen=True)
 class Encoding:
-    """The rule that makes numbers of the columns of a table, and of new rows of it."""
+    """Rules that convert the columns of a table, and of new rows, to numbers."""
 
     columns: tuple[TableColumn, ...]
 
     @property
     def used(self) -> list[TableColumn]:
-        """The columns that are not left out."""
+        """Columns that are not left out."""
         return [column for column in self.columns if column.kind != LEFT_OUT]
 
     @property
     def names_used(self) -> tuple[str, ...]:
-        """The names of the columns that are not left out,"""
+        """Names of the columns that are not left out."""
         return tuple(column.name for column in self.used)
 
     @property
     def names_left_out(self) -> tuple[str, ...]:
-        """and of those that are."""
+        """Names of the columns that are left out."""
         return tuple(column.name for column in self.columns if column.kind == LEFT_OUT)
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """The names of the columns of numbers."""
+        """Names of the columns of numbers."""
         names = tuple(feature for column in self.columns for feature in column.features)
         return (*names, UNSEEN) if self.has_categories else names
 
@@ -127,32 +130,34 @@ class Encoding:
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
-        """Which columns of numbers are measured, and not zeros and ones of a category."""
+        """Mask of the columns of numbers that are measured, not indicators of a category."""
         return self._features_of(*MEASURED)
 
     @cached_property
     def unmeasured(self) -> NDArray[np.bool_]:
-        """Which columns of numbers are zeros and ones, of categories or truth values."""
+        """Mask of the columns of numbers that are zeros and ones, of categories or truth values."""
         return self._features_of("category", "truth value")
 
     @cached_property
     def numbers(self) -> NDArray[np.bool_]:
-        """Which columns of numbers were numbers in the table."""
+        """Mask of the columns of numbers that were numbers in the table."""
         return self._features_of("number")
 
     def _features_of(self, *kinds: str) -> NDArray[np.bool_]:
-        """Return which columns of numbers come from columns of some kinds."""
+        """Return the mask of the columns of numbers that come from columns of some kinds."""
         chosen = [column.kind in kinds for column in self.columns for _ in column.features]
         return np.array([*chosen, False] if self.has_categories else chosen, dtype=bool)
 
     @cached_property
     def first_features(self) -> NDArray[np.intp]:
-        """The first column of numbers of each used column; where it is missing, all of them are."""
+        """First column of numbers of each used column. If it is missing, all of them are."""
         widths = [len(column.features) for column in self.columns if column.features]
         return np.cumsum([0, *widths[:-1]], dtype=np.intp)
 
     def __call__(self, table: Any) -> NDArray[np.float64]:
-        """Return the numbers of a table with these columns, in any order; NaN where missing."""
+        """Return the numbers of a table with these columns in any order, with NaN for missing
+        cells.
+        """
         place = self._places(table)
         n = len(table)
         parts, n_unseen = [np.empty((n, 0))], np.zeros(n)
@@ -171,7 +176,9 @@ class Encoding:
         return np.ascontiguousarray(np.hstack(parts))
 
     def _places(self, table: Any) -> dict[str, int]:
-        """Return the position of every column in a table, which must have those of the fit."""
+        """Return the position of every column in a table. The table must have the columns of the
+        fit.
+        """
         names = [str(name) for name in table.columns]
         place = {name: at for at, name in enumerate(names)}
         missing = [column.name for column in self.used if column.name not in place]
@@ -200,7 +207,9 @@ class Encoding:
             raise Unsound(f"the encoding of a table does not match its {n_features} columns")
 
     def sentences(self) -> list[str]:
-        """Describe the kinds of the columns: frequent kinds in one sentence, others one by one."""
+        """Describe the kinds of the columns: frequent kinds in one sentence, others
+        individually.
+        """
         sentences = []
         for kind in ("number", "truth value"):
             names = [column.name for column in self.columns if column.kind == kind]
@@ -220,11 +229,11 @@ class Encoding:
 
 
 def unconfirmed_sentence(encoding: Encoding, parts: Vector) -> str:
-    """Describe the columns that count for less than others, by the parts of columns of numbers."""
+    """Describe the columns with reduced weight, given the weights of the columns of numbers."""
     taken = [column.name for column in encoding.columns if column.features]
     less = np.flatnonzero(parts[encoding.first_features] < 1)
     names = listed([taken[at] for at in less.tolist()])
-    return f"counted for less, because other columns do not confirm them: {names}"
+    return f"reduced weight, because other columns do not confirm them: {names}"
 
 
 def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -> str:
@@ -234,7 +243,7 @@ def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -
 
 
 def days_in(name: str, values: Any) -> Vector:
-    """Return the days since 1970 of a column of dates, in UTC where they have a time zone."""
+    """Return the days since 1970 of a column of dates, in UTC if they have a time zone."""
     try:
         return days_since_1970(values)
     except (ValueError, TypeError, OverflowError) as error:
@@ -244,7 +253,7 @@ def days_in(name: str, values: Any) -> Vector:
 
 
 def level_text(value: Any) -> str:
-    """Write a value of a category as text: whole numbers alike, whatever their type.
+    """Return a value of a category as text. Whole numbers are written alike for all types.
 
     Examples
     --------
@@ -257,14 +266,14 @@ def level_text(value: Any) -> str:
 
 
 def cells_of(values: Any) -> list[Any]:
-    """Return the cells of a pandas column or index, without copies of the values of a category."""
+    """Return the cells of a pandas column or index, without copying the values of a category."""
     is_category = hasattr(values.dtype, "categories")
     cells: list[Any] = (values.astype(object) if is_category else values).tolist()
     return cells
 
 
 def _texts(values: Any) -> list[str | None]:
-    """Return the cells of a pandas column as the texts of levels; None where a cell is missing."""
+    """Return the cells of a pandas column as level texts, with None for missing cells."""
     pairs = zip(cells_of(values), values.notna().tolist(), strict=True)
     return [level_text(value) if present else None for value, present in pairs]
 
@@ -277,18 +286,18 @@ def _as_numbers(values: Any) -> Vector:
 
 
 def _first_without_date(values: Any) -> str:
-    """Name the first row whose cell is not a date, by bisection."""
+    """Name the first row with a cell that is not a date, by bisection."""
     first, stop = 0, len(values)
     while stop - first > 1:
         middle = (first + stop) // 2
         first, stop = (first, middle) if _not_dates(values.iloc[first:middle]) else (middle, stop)
     if _not_dates(values.iloc[first:stop]):
-        return f"row {first} holds {quoted(values.iloc[first])}"
+        return f"row {first} has {quoted(values.iloc[first])}"
     return f"row {first} writes its date differently ({quoted(values.iloc[first])})"
 
 
 def _not_dates(values: Any) -> bool:
-    """Whether some cell of a column is not a date."""
+    """Return whether some cell of a column is not a date."""
     try:
         days_since_1970(values)
     except (ValueError, TypeError, OverflowError):
@@ -297,12 +306,12 @@ def _not_dates(values: Any) -> bool:
 
 
 def _first_without_number(values: Any) -> str:
-    """Name the first row whose cell is not a number; empty if there is none."""
+    """Name the first row with a cell that is not a number. Empty if there is none."""
     import pandas as pd
 
     bad = pd.to_numeric(values.astype(object), errors="coerce").isna() & values.notna()
     rows = np.flatnonzero(bad.to_numpy())
-    return f"row {rows[0]} holds {quoted(values.iloc[rows[0]])}" if rows.size else ""
+    return f"row {rows[0]} has {quoted(values.iloc[rows[0]])}" if rows.size else ""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -312,7 +321,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Quote the text of a cell, which may be long."""
+    """Return the text of a cell in quotes, shortened if it is long."""
     return repr(_short(level_text(value)))
 
 

@@ -1,4 +1,4 @@
-"""`FeatureView`: rows of numbers, dense or sparse, whose distances are Euclidean.
+"""`FeatureView`: dense or sparse rows of numbers with Euclidean distances.
 
 Single cells of dense rows may be missing.
 """
@@ -39,21 +39,23 @@ from rmgl.views.scaling import (
 from rmgl.views.view import Comparing, Indices, View
 
 EMPTY_COLUMNS = 10
-"""Least number of columns of a view whose rows of zeros can count as missing.
+"""Minimum number of columns of a view in which rows of zeros can count as missing.
 
-In a narrow view zeros are ordinary values.
+In a narrow view, zeros are ordinary values.
 """
 LEAST_PRESENT = 0.2
-"""Least share of the rows of a view that must remain for rows of zeros to count as missing."""
+"""Minimum share of the rows of a view that must remain if rows of zeros count as missing."""
 COPIES = 4
 """Number of matrices of the size of a view that distances with missing cells need."""
 MOST_CLOUD_BYTES = 1 << 30
-"""Memory up to which the columns of a view without clusters keep their values."""
+"""Maximum memory for keeping the values of columns in a view without clusters."""
 LARGEST_VALUE = 1e70
-"""Largest value whose squared distances, squared again in the dual, do not overflow."""
+"""Largest value for which squared distances, squared again in the dual, do not overflow."""
 SMALLEST_SPREAD = 1e-70
-"""Smallest difference whose squared distance, squared again in the dual, does not underflow."""
-NO_UNITS = "make the columns categories (astype('category')) and leave metric at 'euclidean'"
+"""Smallest difference for which the squared distance, squared again in the dual, does not
+underflow.
+"""
+NO_UNITS = "convert the columns to categories (astype('category')) and leave metric at 'euclidean'"
 
 
 @record
@@ -73,7 +75,7 @@ class FeatureView(View):
     gaps: Mask | None = None
     encoding: Encoding | None = None
     scaler: Scaler | None = None
-    """The scaler of the rows (None: they are not scaled yet)."""
+    """Scaler of the rows. None if they are not scaled yet."""
     n_empty: int = 0
 
     def own(self) -> Matrix:
@@ -86,7 +88,7 @@ class FeatureView(View):
         return replace(self._at(order), entities=self._entities_in(order))
 
     def _at(self, places: Indices) -> FeatureView:
-        """Return the rows at some places, with the missing cells in them."""
+        """Return the rows at some positions, with their missing cells."""
         gaps = None if self.gaps is None else self.gaps[places]
         return replace(self, matrix=self.matrix[places], gaps=gaps)
 
@@ -102,7 +104,9 @@ class FeatureView(View):
         return filled if self.gaps is None else filled | self.gaps.any(axis=1)
 
     def without_empty(self, filled: Mask, anywhere: Mask) -> FeatureView:
-        """Rows of zeros are missing in views of many columns, unless too few would remain."""
+        """Rows of zeros are missing in views with many columns, unless too few rows would
+        remain.
+        """
         rows = np.arange(self.n_rows) if self.entities is None else self.entities
         left = rows[(filled | ~anywhere)[rows]]
         n_empty = rows.size - left.size
@@ -138,7 +142,7 @@ class FeatureView(View):
         return Rows(self.matrix) if self.gaps is None else self.gapped()
 
     def gapped(self) -> Gapped:
-        """Return the space of all rows, in which cells may be missing."""
+        """Return the space of all rows, which may have missing cells."""
         X = self.matrix
         needed = COPIES * 8 * X.shape[0] * X.shape[1]
         require_memory(needed, f"view {self.name!r}: distances with missing cells")
@@ -161,10 +165,10 @@ class FeatureView(View):
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> FeatureView:
-        """Return rows of one normal distribution, with the covariances of these.
+        """Draw rows from one normal distribution with the covariances of this view.
 
-        Where at most half of the rows are different, columns keep their values as well: a table
-        of few categories looks like clusters, whether there are any or not.
+        If at most half of the rows are distinct, the columns also keep their values: a table of few
+        categories looks like clusters, even if there are none.
         """
         X, gaps = self.own(), self.own_gaps()
         if gaps is not None:
@@ -210,13 +214,14 @@ class FeatureView(View):
         name = self.scaler.name if self.scaler is not None else "none"
         if how not in ("auto", name):
             raise ValueError(
-                f"scale={how!r} for view {self.name!r}, whose rows were scaled in an earlier fit "
-                f"({name!r}): leave scale at 'auto', or fit these rows of your own table"
+                f"scale={how!r} for view {self.name!r}, whose rows were scaled in an "
+                f"earlier fit ({name!r}); leave scale at 'auto', or fit these rows of "
+                "your own table"
             )
-        return name, "as in the fit that these rows come from"
+        return name, "as in the fit these rows come from"
 
     def scaled(self, how: str) -> FeatureView:
-        """Refuses rows that are constant, or too large or small to square."""
+        """Raises an error for rows that are constant, or too large or small to square."""
         if self.scaler is not None:  # rows of an earlier fit
             check_spread(self.name, self.own(), self.scaler.name)
             return self
@@ -234,7 +239,7 @@ class FeatureView(View):
         return replace(self, matrix=matrix, scaler=scaler)
 
     def _apply(self, function: Callable[[Matrix], Any]) -> Any:
-        """Apply a function to the observed rows; its errors name the view."""
+        """Apply a function to the observed rows. Errors name the view."""
         try:
             return function(self.measured())
         except ValueError as error:
@@ -253,12 +258,14 @@ class FeatureView(View):
 
     @property
     def has_levels(self) -> bool:
-        """Whether every value of a column has a column of its own, as for Hamming distances."""
+        """Whether every value of a column has its own indicator column, as for Hamming
+        distances.
+        """
         return self.scaler is not None and self.scaler.levels is not None
 
     @property
     def width(self) -> int:
-        """Number of columns of the rows as they were given."""
+        """Number of columns of the rows as given."""
         levels = None if self.scaler is None else self.scaler.levels
         return int(self.matrix.shape[1]) if levels is None else len(levels)
 
@@ -329,7 +336,7 @@ class FeatureView(View):
         ):
             raise Unsound(
                 f"the missing cells of {what} do not match its {X.shape[0]} rows and "
-                f"{X.shape[1]} columns, or are not zero there"
+                f"{X.shape[1]} columns, or are not zero"
             )
         if self.encoding is not None:
             self.encoding.check(X.shape[1])
@@ -338,7 +345,7 @@ class FeatureView(View):
 
 
 def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
-    """Return new entities none of which is in the view."""
+    """Return new entities that are all missing from the view."""
     X = sparse.csr_array((n_new, width)) if is_sparse else np.zeros((n_new, width))
     return FeatureView(name, X, np.empty(0, dtype=np.intp))
 
@@ -364,7 +371,8 @@ def check_columns(fitted: View, rows: View, width: int) -> None:
 def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) -> None:
     """Check that the rows of a view are not all equal, and that their distances can be squared.
 
-    X may also hold the smallest and the largest entry of every column of a view of `n_rows` rows.
+    X may also consist of the smallest and the largest entry of every column of a view of `n_rows`
+    rows.
     """
     low, high = column_ends(X)
     largest = max(float(np.abs(high).max()), float(np.abs(low).max()))

@@ -1,19 +1,20 @@
-"""Do halves of the columns of a view confirm each other?
+"""Reliability of a view: agreement between halves of its columns.
 
-Let W be the nearest neighbors in one half of the columns, D the squared distances in the other half
-and D' those in the same half. Relative to any two rows, neighbors are at the distances
+Let W be the nearest neighbors in one half of the columns, D the squared distances in the other
+half, and D' those in the same half. Relative to two random rows, neighbors are at the distances
 
     h = sum_ij W_ij D_ij / mean of D          q = sum_ij W_ij D'_ij / mean of D'
 
-The other half confirms a share r of their closeness, above what chance gives. All columns know more
-than half of them do; the formula of Spearman and Brown turns r into the *reliability* of the view:
+The other half confirms a share r of their closeness beyond chance. All columns together contain
+more information than half of them. The formula of Spearman and Brown corrects r for this and gives
+the *reliability* of the view:
 
     r = (1 - h - 3 s)_+ / (1 - q)             reliability = 2 r / (1 + r)
 
-h is 1 if the halves are unrelated, and q if they say the same; s is the standard deviation of h
+h is 1 if the halves are unrelated, and equals q if they agree; s is the standard deviation of h
 over all orders of the rows. Unrelated columns have no clusters of their own: they form groups only
-by crossing their values, as a table does. h and q of a single column are taken from that column in
-place of D and D'.
+by combining their values, as in a cross table. For a single column, that column replaces D and D'
+in h and q.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ from rmgl.views.canonical import Keys, mixed
 from rmgl.views.scaling import column_ends, unit
 
 MOST_SAMPLED = 500
-"""Rows of a view that are compared; where there are more, a sample of so many."""
+"""Maximum number of rows of a view that are compared. Larger views are sampled."""
 NEIGHBORS = 10
 DIGITS = 6
-"""Decimals of values, relative to the largest of their column, that tell columns apart."""
+"""Decimals of values, relative to the largest of their column, that distinguish columns."""
 FEWEST = 4
-"""Rows below which nothing is known of chance."""
+"""Number of rows below which chance cannot be estimated."""
 UNRELATED = (1.0, 0.0, 0.0)
-"""What `compared` returns for halves that know nothing of each other."""
+"""Return value of `compared` for unrelated halves."""
 DRAWS = 4
-"""Times that the columns are halved."""
+"""Number of times that the columns are halved."""
 SURE = 3.0
-"""Standard deviations below chance from which halves are related."""
+"""Number of standard deviations below chance from which halves are related."""
 FULL = 0.2
-"""Reliability, as a share of that of others, from which a view or column counts in full."""
+"""Reliability, relative to that of others, from which a view or column has full weight."""
 LEAST = 0.05
-"""Least part that a view or column has: a view may place entities that are in no other."""
+"""Minimum weight of a view or column: a view may place entities that are in no other view."""
 ROUNDING = 1e-9
-"""Share of the mean squared distance up to which distances are equal, and lengths of rows."""
+"""Share of the mean squared distance below which distances, and lengths of rows, are equal."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -64,9 +65,10 @@ def sample_of(n_rows: int) -> Indices:
 
 
 def parts_by(reliability: Floats, usual: float) -> Floats:
-    """Return what views, or columns, count for beside one of the usual reliability.
+    """Return the weights of views, or columns, relative to one of the usual reliability.
 
-    They count in full from 0.2 of it, and below that by the fourth power of their reliability.
+    The weight is full from 0.2 of the usual reliability, and below that proportional to the fourth
+    power of the reliability.
 
     Examples
     --------
@@ -80,9 +82,9 @@ def parts_by(reliability: Floats, usual: float) -> Floats:
 
 @dataclass(frozen=True)
 class Halves:
-    """The rows that are compared, and the number of each column of numbers.
+    """Rows that are compared, and the group number of each column of numbers.
 
-    Columns of numbers with the same number, those of one category, stay together.
+    Columns of numbers with the same group number, those of one category, stay together.
     """
 
     X: Matrix
@@ -91,7 +93,7 @@ class Halves:
 
     @cached_property
     def varying(self) -> Indices:
-        """The columns of numbers that are not constant where they are known."""
+        """Columns of numbers that are not constant over their observed cells."""
         low, high = column_ends(self.X)
         if self.gaps is not None:
             X = as_dense(self.X)
@@ -101,9 +103,10 @@ class Halves:
 
     @cached_property
     def columns(self) -> Indices:
-        """The places of the columns that vary, from 0, for each of these columns of numbers.
+        """Group numbers, starting at 0, of the columns of numbers that vary.
 
-        They are sorted by hashes of their values: halves depend on no order of rows or columns.
+        The groups are sorted by hashes of their values, so halves do not depend on the order of
+        rows or columns.
         """
         found, places = np.unique(self.groups[self.varying], return_inverse=True)
         keys = np.zeros(found.size, dtype=np.uint64)
@@ -125,7 +128,7 @@ class Halves:
     def reliability(self) -> float:
         """Return the reliability of all columns together, from 0 to 1.
 
-        One column alone has no halves, and counts as unrelated ones do.
+        A single column has no halves, and counts as unrelated.
 
         Examples
         --------
@@ -139,16 +142,16 @@ class Halves:
         found = []
         for first in self.halves():
             one, other = self.distances_in(first[self.columns])
-            known = len(one) >= FEWEST  # else hardly a row has entries in both halves
+            known = len(one) >= FEWEST  # otherwise hardly any row has entries in both halves
             found += [compared(one, other), compared(other, one)] if known else [UNRELATED] * 2
         h, q, deviation = np.mean(found, axis=0)
         return float(reliability_by(h + SURE * deviation, q))
 
     def distances_in(self, first: Mask) -> tuple[Floats, Floats]:
-        """Return the squared distances in a part of the columns that vary, and in the rest.
+        """Return the squared distances in some of the columns that vary, and in the rest.
 
-        Where all rows have the same length, the parts of each row get the same length, too, and
-        rows without an entry in one part are left out: a short part would be near to all others.
+        If all rows have the same length, both parts of each row are scaled to the same length, and
+        rows without an entry in one part are left out: a short part would be close to all others.
         """
         X, places = self.X, (self.varying[first], self.varying[~first])
         if self.gaps is not None:
@@ -175,7 +178,7 @@ class Halves:
     def of_columns(self, tested: Indices) -> Floats:
         """Return the reliability of every column that varies.
 
-        What chance gives is subtracted for the `tested` columns only.
+        Chance is subtracted only for the `tested` columns.
         """
         n, X = self.X.shape[0], as_dense(self.X)[:, self.varying]
         there = np.ones((n, 1)) if self.gaps is None else 1.0 * ~self.gaps[:, self.varying]
@@ -200,14 +203,15 @@ class Halves:
         return reliability
 
     def _summed(self, values: Floats) -> Floats:
-        """Sum values of columns of numbers over those of each column."""
+        """Sum values of columns of numbers over those of each group."""
         return np.bincount(self.columns, values, self.n_columns).astype(np.float64)
 
 
 def hashed(X: Matrix) -> Keys:
-    """Return a hash of the values of each column, whatever their order; zeros do not count.
+    """Return a hash of the values of each column that does not depend on their order. Zeros are
+    ignored.
 
-    Values are rounded, so that sums in another order do not change the hash.
+    Values are rounded, so sums in another order do not change the hash.
     """
     entries = sparse.csc_array(X, copy=True)
     entries.eliminate_zeros()
@@ -234,7 +238,7 @@ def apart(X: Matrix) -> Floats:
 
 
 def compared(one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Return h and q of the neighbors in one part, and the deviation of h by chance."""
+    """Return h and q of the neighbors in one part, and the standard deviation of h by chance."""
     near = neighbors_in(one)
     n = len(near)
     scale = near.sum() / (n * (n - 1))
@@ -243,7 +247,7 @@ def compared(one: Floats, other: Floats) -> tuple[float, float, float]:
 
 
 def neighbors_in(D: Floats) -> Floats:
-    """Return the weights of nearest neighbors; those tied for the last places share them."""
+    """Return the weights of nearest neighbors. Ties for the last places share them."""
     n, tolerance = len(D), ROUNDING * D.mean()
     places = min(NEIGHBORS, n - 1)
     D = D + np.diag(np.full(n, np.inf))

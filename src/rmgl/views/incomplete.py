@@ -1,4 +1,4 @@
-"""Entities that are missing from some views: rows of NaN, masks, or other row labels of tables."""
+"""Entities that are missing from some views: rows of NaN, masks, or different row labels."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scipy import sparse
 
 Mask = NDArray[np.bool_]
 Labels = Sequence[tuple[str, list[Any]]]
-"""The row labels of views, each with the name of its view."""
+"""Row labels of views, each with the name of its view."""
 LabelInView = tuple[str, Any]
-"""The name of a view and one of its row labels."""
+"""Name of a view and one of its row labels."""
 
 ROWS_SHOWN = 5
-"""Number of rows that an error message lists."""
+"""Maximum number of rows listed in an error message."""
 DECIMAL = re.compile(r"(?P<sign>[+-]?)0*(?P<whole>[0-9]+?)(\.0*|(?P<rest>\.[0-9]+))?")
-"""A decimal number; leading zeros and a final ".0" are outside its named groups."""
+"""A decimal number. Leading zeros and a final ".0" are outside its named groups."""
 NAN_KEY = object()
 
 
@@ -30,18 +30,18 @@ NAN_KEY = object()
 def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]:
     """Reorder tables to the same row labels: those of any table ("outer"), or of all ("inner").
 
-    With "outer", the rows that a table does not have become NaN.
+    With "outer", rows that a table lacks become NaN.
     """
     if how not in ("outer", "inner"):
         raise ValueError(
-            f"align={how!r} is not known: use 'outer' (every entity of any view), 'inner' "
+            f"align={how!r} is unknown; use 'outer' (every entity of any view), 'inner' "
             "(those of all views) or None"
         )
     for name, X in named:
         if not hasattr(X, "reindex"):
             raise ValueError(
                 f"align={how!r} matches row labels, but view {name!r} is of type "
-                f"{type(X).__name__} and has no row labels: pass DataFrames"
+                f"{type(X).__name__} and has no row labels; pass DataFrames"
             )
     _, places = align_labels([(name, X.index.tolist()) for name, X in named], how)
     owner = np.argmax(np.array(places) >= 0, axis=0)  # the first table that has each label
@@ -52,13 +52,13 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
 
 
 def align_labels(labels: Labels, how: str) -> tuple[list[Any], list[NDArray[np.intp]]]:
-    """Return the common order of named lists of row labels, and the places of each list in it.
+    """Return the common order of named lists of row labels, and the positions of each list in it.
 
-    A place is the position of a label in the list (-1: the list does not have it). "outer" takes
-    the labels of the first list, then the new ones of the second, and so on; "inner" takes those of
-    all lists. Raises a ValueError for labels that occur twice in a list, lists that share no label
-    with any other, and labels that differ only in spaces, zeros or type, because they would count
-    as two entities.
+    A position is that of a label in the list, or -1 if the list lacks it. "outer" takes the labels
+    of the first list, then the new ones of the second, and so on. "inner" takes those of all lists.
+    Raises a ValueError for labels that occur twice in a list, for lists that share no label with
+    any other, and for labels that differ only in spaces, zeros or type, because they would count as
+    two entities.
     """
     rows = {name: _rows_by_label(name, of_view) for name, of_view in labels}
     if how == "inner":
@@ -80,7 +80,7 @@ def align_labels(labels: Labels, how: str) -> tuple[list[Any], list[NDArray[np.i
 
 
 def _rows_by_label(name: str, labels: list[Any]) -> dict[Any, int]:
-    """Return the row of each label of a view, which must differ."""
+    """Return the row of each label of a view. The labels must be unique."""
     rows = {_key(label): row for row, label in enumerate(labels)}
     if len(rows) < len(labels):
         repeated = next(label for row, label in enumerate(labels) if rows[_key(label)] != row)
@@ -106,12 +106,12 @@ def _in_all(rows: Mapping[str, dict[Any, int]], labels: Labels) -> list[Any]:
 
 
 def _key(label: Any) -> Any:
-    """Return the label as a dict key; one object stands for NaN, which is not equal to itself."""
+    """Return the label as a dict key. One object represents NaN, which is not equal to itself."""
     return NAN_KEY if isinstance(label, float) and label != label else label
 
 
 def check_shared_labels(labels: Labels) -> None:
-    """Check that every list of labels that is not empty shares one with another list."""
+    """Check that every nonempty list of labels shares one with another list."""
     known = {name: set(map(_key, of_view)) for name, of_view in labels if of_view}
     for name, keys in known.items() if len(known) > 1 else ():
         if all(keys.isdisjoint(known[other]) for other in known if other != name):
@@ -125,7 +125,7 @@ def check_shared_labels(labels: Labels) -> None:
 def lookalikes(labels: Labels) -> list[tuple[LabelInView, LabelInView]]:
     """Find pairs of labels that differ only in outer spaces, leading zeros or a final ".0".
 
-    Labels that occur in the same view are different entities, so they are not such a pair.
+    Labels that occur in the same view are different entities, so they do not form such a pair.
     """
     holders: dict[Any, list[str]] = {}
     for name, of_view in labels:
@@ -165,7 +165,9 @@ def describe_pair(first: LabelInView, second: LabelInView) -> str:
 
 
 def lookalike_hint(labels: Labels) -> str:
-    """Name labels that differ only in notation, as part of an error message; empty if none do."""
+    """Name labels that differ only in notation, as part of an error message. Empty if there are
+    none.
+    """
     alike = lookalikes(labels)
     return f" ({describe_pair(*alike[0])} differ only in spaces, zeros or type)" if alike else ""
 
@@ -174,11 +176,10 @@ def lookalike_hint(labels: Labels) -> str:
 
 
 def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> list[Mask | None]:
-    """Return one boolean mask of rows for each view (None: all rows are observed).
+    """Return one boolean mask of rows per view. None if all rows are observed.
 
     `observed` is a table of truth values with one column per view, or a list or dict with one mask
-    per view. A table with row labels must have the row labels `index` of the views, if they have
-    any.
+    per view. If both have row labels, the table must have the row labels `index` of the views.
     """
     if observed is None:
         return [None] * len(names)
@@ -244,11 +245,11 @@ def check_mask(name: str, mask: Any) -> Mask:
 def without_missing(
     name: str, X: Any, observed: Mask | None, new: bool = False
 ) -> tuple[Any, NDArray[np.intp] | None, Mask | None]:
-    """Put zeros for missing rows and cells; return also the observed rows and the missing cells.
+    """Set missing rows and cells to zero, and return also the observed rows and the missing cells.
 
-    The observed rows are indices (None: all), the missing cells a mask (None: none). Single cells
-    of a dense view may be missing, those of a sparse one may not. A column without any value is
-    zero, and not missing, unless the rows are `new` ones.
+    The observed rows are indices (None for all), and the missing cells are a mask (None if no cells
+    are missing). Single cells may be missing from a dense view, but not from a sparse one. A column
+    without any value is zero, and not missing, unless the rows are `new`.
     """
     if observed is not None and observed.size != X.shape[0]:
         raise ValueError(
@@ -279,7 +280,7 @@ def without_missing(
 
 
 def refuse_gaps(name: str, gaps: Mask | None, advice: str) -> None:
-    """Raise a ValueError if cells of a view are missing; `advice` names an alternative."""
+    """Raise a ValueError if cells of a view are missing. `advice` names an alternative."""
     if gaps is not None:
         row, column = np.argwhere(gaps)[0]
         raise ValueError(_about_gaps(name, gaps.sum(axis=1), int(row), int(column), advice))
@@ -289,14 +290,14 @@ def _about_gaps(name: str, n_nan: NDArray[Any], row: int, column: int, advice: s
     """Describe missing cells by their number in each row and the first of them."""
     return (
         f"view {name!r} has NaN in {n_nan.sum()} entries of {np.count_nonzero(n_nan)} of "
-        f"{n_nan.size} rows that hold other values (first: row {row}, column {column}): "
-        f"fill them (sklearn.impute), leave out these columns, {advice} or, if the entity is "
-        "missing from this view, set its whole row to NaN"
+        f"{n_nan.size} rows that have other values (first: row {row}, column {column}): "
+        f"fill them (sklearn.impute), leave out these columns, {advice} or, if the entity "
+        "is missing from this view, set its whole row to NaN"
     )
 
 
 def _check_finite(name: str, X: Any) -> None:
-    """Raise a ValueError if a view holds infinity, or NaN if it is sparse."""
+    """Raise a ValueError if a view has infinity, or NaN if it is sparse."""
     n_infinite = _count_by_row(np.isinf, X)
     if n_infinite.any():
         row = int(np.flatnonzero(n_infinite)[0])
@@ -308,7 +309,7 @@ def _check_finite(name: str, X: Any) -> None:
     n_nan = _count_by_row(np.isnan, X)
     if n_nan.any() and sparse.issparse(X):
         row = int(np.flatnonzero(n_nan)[0])
-        advice = "make the view dense (toarray), where single cells may be missing,"
+        advice = "make the view dense (toarray), which allows missing cells,"
         raise ValueError(_about_gaps(name, n_nan, row, _first_column(np.isnan, X, row), advice))
 
 
@@ -322,7 +323,7 @@ def _count_by_row(test: Any, X: Any) -> NDArray[np.intp]:
 
 
 def _first_column(test: Any, X: Any, row: int) -> int:
-    """Return the first column of a row whose entry passes a test."""
+    """Return the first column of a row with an entry that passes a test."""
     if sparse.issparse(X):
         entries = slice(X.indptr[row], X.indptr[row + 1])
         return int(X.indices[entries][test(X.data[entries])][0])

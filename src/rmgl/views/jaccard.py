@@ -1,6 +1,6 @@
 """Jaccard distances between rows of zeros and ones.
 
-They are those of all pairs if these fit into memory, and of the nearest pairs otherwise.
+All pairs are computed if they fit into memory, and the nearest pairs otherwise.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rmgl.views.scaling import cosine
 from rmgl.views.view import Indices, View
 
 N_NEAREST = 100
-"""Number of nearest rows that are kept for each row where not all pairs fit into memory."""
+"""Number of nearest rows kept for each row if not all pairs fit into memory."""
 DISTANCES_AT_ONCE = 1 << 22
-"""Number of distances that are computed at a time."""
+"""Number of distances computed at a time."""
 
 
 @record
 @dataclass(frozen=True)
 class JaccardView(DistanceView):
-    """Jaccard distances between rows of zeros and ones, which are squared Euclidean ones."""
+    """Jaccard distances between rows of zeros and ones. They are squared Euclidean distances."""
 
     ones: Any = None
-    """The rows of zeros and ones, as a CSR array."""
+    """Rows of zeros and ones, as a CSR array."""
     columns: tuple[str, ...] | None = None
 
     @classmethod
@@ -59,7 +59,7 @@ class JaccardView(DistanceView):
         return FeatureView(self.name, self.ones, self.entities, self.columns)
 
     def without(self, columns: Sequence[int]) -> FeatureView:
-        """Return the rest of the rows, whose cosines take the place of the distances."""
+        """Return the other rows, whose cosines replace the distances."""
         rest = self.features.without(columns)
         if not rest.matrix.shape[1]:
             return rest
@@ -95,8 +95,8 @@ def binary(name: str, X: Matrix) -> sparse.csr_array:
     """Return rows of zeros and ones as a CSR array."""
     if not np.isin(entries_of(X), (0.0, 1.0)).all():
         raise ValueError(
-            f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there are "
-            "other values: code them as 0 and 1"
+            f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there "
+            "are other values; encode them as 0 and 1"
         )
     rows = sparse.csr_array(X)
     rows.eliminate_zeros()
@@ -104,7 +104,7 @@ def binary(name: str, X: Matrix) -> sparse.csr_array:
 
 
 def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
-    """Return 1 - |x and y| / |x or y| for all pairs of rows; 0 for two empty rows.
+    """Return 1 - |x and y| / |x or y| for all pairs of rows. Two empty rows have 0.
 
     These are squared Euclidean distances.
 
@@ -127,7 +127,7 @@ def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArra
 def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: int) -> Matrix:
     """Return the distances of all pairs of the rows that are present.
 
-    If these do not fit into memory beside those of all views, it warns and returns those of the
+    If these do not fit into memory together with those of all views, warn and return those of the
     nearest pairs.
     """
     available = available_memory()
@@ -149,9 +149,8 @@ def nearest_pairs(
 ) -> sparse.csr_array:
     """Return the distances of each row that is present to the `length` nearest others.
 
-    Every pair is there in both directions, and an entry may be zero. Of rows that are
-    tied for the last places either all are taken or, if the list would become ten times as long,
-    none.
+    Every pair is stored in both directions, and an entry may be zero. Rows tied for the last places
+    are all taken or, if the list would become ten times as long, none of them.
 
     Examples
     --------

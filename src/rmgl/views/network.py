@@ -19,9 +19,9 @@ from rmgl.views.pair_view import PairView, check_not_negative, observed_nodes, s
 from rmgl.views.view import Comparing, GivenGraph, View
 
 SMALLEST_NETWORK = 10
-"""Least number of rows of a view that can look like a network."""
+"""Minimum number of rows of a view that can look like a network."""
 MOST_EDGES = 0.2
-"""Share of nonzero entries up to which a square view can look like a network."""
+"""Maximum share of nonzero entries of a square view that can look like a network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Network:
             )
 
     def labels(self) -> list[Any] | None:
-        """Return the names of the nodes (None: they are 0, 1, 2, ...)."""
+        """Return the names of the nodes. None if they are 0, 1, 2, ..."""
         graph = self.graph
         if _is_networkx(graph):
             names = list(graph.nodes)
@@ -113,7 +113,7 @@ class Network:
         return self.graph
 
     def placed(self, name: str, index: Sequence[Any]) -> Network:
-        """Return this network with one node for each entity; every node must be an entity."""
+        """Return this network with one node per entity. Every node must be an entity."""
         names = self.labels()
         assert names is not None
         places = {label: place for place, label in enumerate(index)}
@@ -137,7 +137,7 @@ class Network:
         return Network(graph, self.learn, self.two_steps, self.weight)
 
     def to_view(self, name: str, observed: Mask | None) -> NetworkView:
-        """Return symmetric weights >= 0 without loops; entities without edges are missing."""
+        """Return symmetric weights >= 0 without loops. Entities without edges are missing."""
         X = sparse.csr_array(square_matrix(name, "the network", self.matrix(name)))
         check_not_negative(name, "the network", X)
         seen = observed_nodes(name, X.shape[0], observed)
@@ -167,7 +167,7 @@ class Network:
 @record
 @dataclass(frozen=True)
 class NetworkView(PairView):
-    """Symmetric edge weights >= 0 without loops; the layer is given, or learned near them.
+    """Symmetric edge weights >= 0 without loops. The layer is given, or learned near them.
 
     A network has no distances.
     """
@@ -188,7 +188,7 @@ class NetworkView(PairView):
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> NetworkView:
-        """Return a network whose edges have other ends at random; degrees stay on average."""
+        """Return a network with randomly rewired edges that preserves the expected degrees."""
         edges = sparse.triu(self.matrix, 1).tocoo()
         ends = np.concatenate([edges.row, edges.col])
         ends = random_state.permutation(ends).reshape(2, -1)
@@ -258,7 +258,7 @@ def _of_edges(
     n_nodes: int,
     directed: bool,
 ) -> sparse.csr_array:
-    """Return the weights of a list of edges as a matrix, in which parallel edges add up.
+    """Return the weights of a list of edges as a matrix. Parallel edges add up.
 
     An undirected edge counts in both directions.
     """
@@ -274,7 +274,7 @@ def _of_edges(
 
 
 def looks_like_network(X: Matrix) -> bool:
-    """Whether rows look like the adjacency matrix of a network.
+    """Return whether rows look like the adjacency matrix of a network.
 
     Such a matrix is square, symmetric, >= 0 and mostly zero, with a zero diagonal.
     """

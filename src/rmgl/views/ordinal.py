@@ -1,7 +1,7 @@
-"""Answers on a scale, such as those of Likert: columns of ordered categories.
+"""Answers on a scale, such as a Likert scale: columns of ordered categories.
 
-`ordinal` says which columns are such answers. Texts of well-known scales are recognized without it
-(`rmgl.views.column_kinds`).
+`ordinal` marks the columns with such answers. Texts of well-known scales are recognized
+automatically (`rmgl.views.column_kinds`).
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from rmgl.views.encoding import cells_of, level_text, listed, quoted
 from rmgl.views.scales import known_scale
 
 MOST_LEVELS = 100
-"""Most whole numbers from the smallest to the largest answer that make a scale."""
+"""Maximum number of whole numbers, from the smallest to the largest answer, that form a scale."""
 
 
 def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = None) -> Any:
-    """Mark columns of a table as answers on a scale, from low to high, such as those of Likert.
+    """Mark columns of a table as answers on a scale from low to high, such as a Likert scale.
 
-    Their distances are then differences of ranks over the range of the ranks, so each column adds
-    at most 1 to the squared distance of two rows; they are never taken for skewed numbers, nor for
-    categories without an order.
+    The distance between two answers is the difference of their ranks, divided by the range of the
+    ranks. Each column therefore adds at most 1 to the squared distance of two rows. Marked columns
+    are never treated as skewed numbers or as unordered categories.
 
     Parameters
     ----------
     table : DataFrame (pandas, polars or pyarrow)
-        It is not modified.
+        The table. It is not modified.
     levels : list, or dict of column name to list, optional
-        All possible answers, from low to high. By default the whole numbers from the smallest to
+        All possible answers, from low to high. By default, the whole numbers from the smallest to
         the largest answer in any of the columns, or a well-known scale of texts, such as "disagree"
         to "agree".
     columns : list of str, optional
-        The columns that hold such answers; by default those of the dict, or else all.
+        Columns with answers on a scale. By default those of the dict, or else all columns.
 
     Returns
     -------
     pandas.DataFrame
-        The table, with ordered categories in these columns. A missing answer stays missing.
+        The table with ordered categories in these columns. Missing answers stay missing.
 
     Examples
     --------
@@ -57,13 +57,11 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
 
     frame = as_table(table)
     if not is_table(frame):
-        raise TypeError(
-            f"ordinal takes a table, but this is a {type(table).__name__}: give a DataFrame"
-        )
+        raise TypeError(f"ordinal needs a table, but got {type(table).__name__}; pass a DataFrame")
     chosen = list(columns or (levels if isinstance(levels, Mapping) else frame.columns))
     absent = [name for name in chosen if name not in frame.columns]
     if absent:
-        raise ValueError(f"the table has no column {absent[0]!r}: it has {list(frame.columns)}")
+        raise ValueError(f"the table has no column {absent[0]!r}; it has {list(frame.columns)}")
     marked = frame.copy()
     shared = None if isinstance(levels, Mapping) else scale_of(frame[chosen], levels)
     for name in chosen:
@@ -78,31 +76,31 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
 
 
 def missing_as_none(values: Any) -> list[Any]:
-    """Return the cells of a column, None where one is missing."""
+    """Return the cells of a column, with None for missing cells."""
     pairs = zip(cells_of(values), values.notna().tolist(), strict=True)
     return [cell if there else None for cell, there in pairs]
 
 
 def answer(name: str, cell: Any, levels: Mapping[str, Any]) -> Any:
-    """Return the level of an answer; one that is not on the scale is an error."""
+    """Return the level of an answer. Raise an error if it is not on the scale."""
     if cell is None:
         return None
     if level_text(cell) not in levels:
         raise ValueError(
-            f"column {name!r} holds {quoted(cell)}, which is none of its levels "
-            f"({listed(list(levels))}): correct it, or add it to levels="
+            f"column {name!r} has {quoted(cell)}, which is not one of its levels "
+            f"({listed(list(levels))}); correct it, or add it to levels="
         )
     return levels[level_text(cell)]
 
 
 def scale_of(frame: Any, levels: Any) -> list[Any]:
-    """Return the levels of some columns: those that are given, or those of their answers."""
+    """Return the levels of some columns: the given ones, or those of their answers."""
     if levels is not None:
         texts = [level_text(level) for level in levels]
         if isinstance(levels, str) or len(texts) < 2 or len(set(texts)) < len(texts):
             raise ValueError(
-                f"levels={levels!r} is no scale: list two or more different answers, from low to "
-                "high"
+                f"levels={levels!r} is not a scale; list two or more different answers, "
+                "from low to high"
             )
         return list(levels)
     cells = [cell for name in frame.columns for cell in missing_as_none(frame[name])]
@@ -110,9 +108,10 @@ def scale_of(frame: Any, levels: Any) -> list[Any]:
     levels = whole_numbers(found) or known_scale(found)
     if levels is None:
         raise ValueError(
-            f"the answers of columns {listed([str(name) for name in frame.columns])} are neither "
-            f"whole numbers nor those of a well-known scale ({listed(sorted(found))}): give "
-            "levels=, all possible answers from low to high"
+            f"the answers of columns {listed([str(name) for name in frame.columns])} are "
+            "neither whole numbers nor those of a well-known scale "
+            f"({listed(sorted(found))}); pass levels=, all possible answers from low to "
+            "high"
         )
     return list(levels)
 

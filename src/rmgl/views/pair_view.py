@@ -1,7 +1,7 @@
-"""Views of pairs: a square matrix of data about pairs of entities in place of rows of features.
+"""Views of pairs: a square matrix of data about pairs of entities instead of rows of features.
 
-`PairView` is the base of all such views, and `DistanceView` that of views whose entries are squared
-distances. The functions below check the square matrices that users pass for them.
+`PairView` is the base of all such views, and `DistanceView` the base of views of squared distances.
+The functions below check the square matrices that users pass.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class PairView(View):
         return replace(self.at(order), matrix=matrix, entities=present)
 
     def at(self, places: Indices) -> Self:
-        """Return the view with the rest of its data about every entity for some of them only."""
+        """Return the view with the additional data about every entity restricted to some of
+        them.
+        """
         return self
 
     def again(self, rows: View | None, n_new: int) -> FeatureView:
@@ -58,9 +60,7 @@ class PairView(View):
         values = entries_of(X)
         negative = values.size and values.min() < 0
         if not np.isfinite(values).all() or negative or X.diagonal().any():
-            raise Unsound(
-                f"{what} has a negative or infinite entry, or one that is not zero on its diagonal"
-            )
+            raise Unsound(f"{what} has a negative or infinite entry, or a nonzero diagonal")
         if (X - X.T).max() > 0:
             raise Unsound(f"{what} is not symmetric")
         super().check(n_rows, most)
@@ -86,13 +86,15 @@ class DistanceView(PairView):
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> Self | None:
-        """Return the distances of one normal cloud, of the points that have these distances."""
+        """Return the distances of one normal cloud, estimated from the points with these
+        distances.
+        """
         if not self.comparable:
             return None
         places = np.arange(self.n_rows) if self.entities is None else self.entities
         Z = self.matrix[places][:, places]
         if 2 * np.unique(row_keys(Z)).size <= len(Z):
-            return None  # a table of few categories looks like clusters, and its columns are lost
+            return None  # a table of few categories looks like clusters
         means = Z.mean(axis=0)
         values, vectors = np.linalg.eigh((means[:, None] + means - Z - means.mean()) / 2)
         Y = normal[places][:, places] @ (vectors * np.sqrt(np.maximum(values, 0.0)))
@@ -107,7 +109,7 @@ class DistanceView(PairView):
     @property
     @abstractmethod
     def kind(self) -> str:
-        """The kind of the distances, or of the data that they were computed from."""
+        """Kind of the distances, or of the data from which they were computed."""
 
     @property
     def described(self) -> str:
@@ -121,7 +123,9 @@ class DistanceView(PairView):
 
     @abstractmethod
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
-        """Return the squared distances of new entities to all of this view, from checked rows."""
+        """Return the squared distances of new entities to all entities of this view, from checked
+        rows.
+        """
 
     def new(self, rows: View | None, n_new: int, given: Any = None) -> FeatureView:
         if rows is None:
@@ -141,7 +145,7 @@ def square_space(X: Matrix) -> Square | Listed:
 
 
 def given_distances(new: FeatureView) -> NDArray[np.float64]:
-    """Return the distances that new rows hold; infinite where a sparse row has no entry."""
+    """Return the distances in new rows. They are infinite where a sparse row has no entry."""
     X = new.matrix
     if not sparse.issparse(X):
         return np.asarray(X)
@@ -152,7 +156,7 @@ def given_distances(new: FeatureView) -> NDArray[np.float64]:
 
 
 def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
-    """Return entities of a view without features; `rows` says which of them are given."""
+    """Return entities of a view without features. `rows` is the mask of the given ones."""
     entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
     return FeatureView(name, np.zeros((n_new, 0)), entities)
 
@@ -161,19 +165,19 @@ def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
 
 
 def entries_of(X: Matrix) -> NDArray[np.float64]:
-    """Return the entries of a dense matrix, or those that a sparse one stores."""
+    """Return the entries of a dense matrix, or the stored entries of a sparse one."""
     return X.data if is_sparse(X) else X
 
 
 def square_matrix(name: str, what: str, given: Any) -> Matrix:
-    """Copy a square matrix of finite numbers as float64, dense or CSR; errors name the view."""
+    """Copy a square matrix of finite numbers as float64, dense or CSR. Errors name the view."""
     X = given.to_numpy() if hasattr(given, "to_numpy") else given
     if sparse.issparse(X):
         X = sparse.csr_array(sound_sparse(f"view {name!r}", X), copy=True)
         X.sum_duplicates()
         if X.dtype.kind not in "biuf":
             raise ValueError(
-                f"view {name!r}: {what} holds values of type {X.dtype}, but must hold numbers"
+                f"view {name!r}: {what} has values of type {X.dtype}, but must be numeric"
             )
         X = X.astype(np.float64)
     else:
@@ -181,17 +185,16 @@ def square_matrix(name: str, what: str, given: Any) -> Matrix:
             X = np.array(X, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"view {name!r}: {what} does not hold numbers ({error}): pass a square "
-                "matrix of numbers"
+                f"view {name!r}: {what} is not numeric ({error}); pass a square matrix of numbers"
             ) from error
     if X.ndim != 2 or X.shape[0] != X.shape[1]:
         raise ValueError(
             f"view {name!r}: {what} has shape {X.shape}, but must be square, with one row "
-            "and one column for each entity"
+            "and one column per entity"
         )
     if not np.isfinite(entries_of(X)).all():
         raise ValueError(
-            f"view {name!r}: {what} holds NaN or infinity: replace them, or mark missing "
+            f"view {name!r}: {what} has NaN or infinity; replace them, or mark missing "
             "entities with observed="
         )
     return X
@@ -211,7 +214,7 @@ def check_not_negative(name: str, what: str, X: Matrix) -> None:
 
 
 def observed_nodes(name: str, n_rows: int, observed: Mask | None) -> Mask:
-    """Return the mask of observed entities, which is all of them if no mask is given."""
+    """Return the mask of observed entities. Without a mask, all entities are observed."""
     if observed is not None and observed.size != n_rows:
         raise ValueError(
             f"observed has {observed.size} values for the {n_rows} entities of view {name!r}: "

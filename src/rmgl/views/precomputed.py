@@ -27,7 +27,7 @@ from rmgl.views.view import Indices, View
 Kind = Literal["distance", "squared", "kernel", "similarity"]
 MATRIX_KINDS = get_args(Kind)
 TOLERANCE = 1e-8
-"""Share of the largest entry up to which numbers that should be equal or >= 0 may be wrong."""
+"""Share of the largest entry below which deviations from equality or from >= 0 are tolerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Precomputed:
     def __post_init__(self) -> None:
         if self.kind not in MATRIX_KINDS:
             raise ValueError(
-                f"Precomputed: kind={self.kind!r} is not known: use one of "
+                f"Precomputed: kind={self.kind!r} is unknown; use one of "
                 f"{', '.join(map(repr, MATRIX_KINDS))}"
             )
 
@@ -98,7 +98,7 @@ class Precomputed:
         return replace(self, matrix=self.matrix.iloc[order, order])
 
     def to_view(self, name: str, observed: Mask | None) -> PrecomputedView:
-        """Return symmetric squared distances; entities without any are missing."""
+        """Return symmetric squared distances. Entities without any are missing."""
         what = f"the {self.kind} matrix"
         given = square_matrix(name, what, self.matrix)
         symmetric = both_directions if sparse.issparse(given) else check_symmetric
@@ -136,13 +136,13 @@ class Precomputed:
 @record
 @dataclass(frozen=True)
 class PrecomputedView(DistanceView):
-    """Squared distances that were computed from what a `Precomputed` holds."""
+    """Squared distances computed from the matrix of a `Precomputed`."""
 
     kind: Kind = "distance"
     loops: NDArray[np.float64] | None = None
-    """The kernel of every entity with itself (None: it is not a kernel)."""
+    """Kernel value of every entity with itself. None if it is not a kernel."""
     ceiling: float = 0.0
-    """The largest similarity."""
+    """Largest similarity."""
 
     def at(self, places: Indices) -> PrecomputedView:
         return self if self.loops is None else replace(self, loops=self.loops[places])
@@ -150,7 +150,7 @@ class PrecomputedView(DistanceView):
     def squared(self, given: Matrix, loops: NDArray[np.float64]) -> Matrix:
         """Return squared distances from rows of the given kind.
 
-        `loops` holds the kernel of the entity of each row with itself.
+        `loops` contains the kernel value of each row's entity with itself.
         """
         values = entries_of(given)
         if self.kind == "distance":
@@ -208,9 +208,9 @@ class PrecomputedView(DistanceView):
         return self.squared(X, np.zeros(X.shape[0]))
 
     def _loops_of_new(self, diagonal: Any, n_new: int) -> NDArray[np.float64]:
-        """Return the kernel of each new entity with itself.
+        """Return the kernel value of each new entity with itself.
 
-        It may be left out if it is the same for all fitted entities.
+        The values may be omitted if they are equal for all fitted entities.
         """
         assert self.loops is not None
         if diagonal is not None:
@@ -254,7 +254,7 @@ def check_magnitude(name: str, what: str, X: Matrix, kind: str) -> None:
 
 
 def check_symmetric(name: str, what: str, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of X and its transpose, which may differ by rounding errors only."""
+    """Return the mean of X and its transpose, which may differ only by rounding errors."""
     apart = abs(X - X.T)
     if X.size and apart.max() > TOLERANCE * abs(X).max():
         row, column = divmod(int(apart.argmax()), X.shape[1])
@@ -263,9 +263,9 @@ def check_symmetric(name: str, what: str, X: NDArray[np.float64]) -> NDArray[np.
 
 
 def both_directions(name: str, what: str, X: sparse.csr_array) -> sparse.csr_array:
-    """Return a sparse matrix with every pair in both directions, also where the entry is zero.
+    """Return a sparse matrix with every pair in both directions, including zero entries.
 
-    Where both directions are given, they must agree.
+    If both directions are given, they must agree.
     """
     n = X.shape[0]
     if not X.nnz:
@@ -289,14 +289,15 @@ def _not_symmetric(name: str, what: str, X: Matrix, row: int, column: int) -> Va
     """Return an error that names the pair of entries with the largest difference."""
     one, other = X[row, column], X[column, row]
     return ValueError(
-        f"view {name!r}: {what} is not symmetric: entry ({row}, {column}) is {one:g}, but entry "
-        f"({column}, {row}) is {other:g}, a difference of {abs(one - other):g}, the largest of "
-        "all: give the mean of the matrix and its transpose, if the difference does not matter"
+        f"view {name!r}: {what} is not symmetric: entry ({row}, {column}) is {one:g}, but "
+        f"entry ({column}, {row}) is {other:g}, a difference of {abs(one - other):g}, the "
+        "largest of all; if the difference does not matter, pass the mean of the matrix "
+        "and its transpose"
     )
 
 
 def _among(squared: sparse.csr_array, seen: Mask) -> tuple[sparse.csr_array, Mask]:
-    """Return the pairs of different entities that are seen, and the entities that have any."""
+    """Return the observed pairs of different entities, and the entities that have any."""
     rows, columns = sparse.coo_array(squared).coords
     kept = (rows != columns) & seen[rows] & seen[columns]
     pairs = sparse.csr_array((squared.data[kept], (rows[kept], columns[kept])), shape=squared.shape)

@@ -1,7 +1,7 @@
-"""Columns of new rows, put into the order of the fitted ones by their names.
+"""Match columns of new rows with the fitted ones by name.
 
-A column that new rows do not have is a column of missing cells, and one that the fit did not have
-is left out. Both are counted in one warning for all views together.
+A column that new rows lack becomes a column of missing cells, and a column that the fit did not
+have is ignored. One warning for all views reports the numbers of both.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from rmgl.views.features import FeatureView
 from rmgl.views.view import View
 
 MOST_ABSENT = 0.5
-"""Largest share of the columns of a view that new rows may lack."""
+"""Maximum share of the columns of a view that new rows may lack."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """The columns of new rows of one view beside those of the fit."""
+    """Columns of new rows of one view, compared with those of the fit."""
 
     view: str
     known: tuple[str, ...]
-    """The columns of the fit."""
+    """Columns of the fit."""
     places: NDArray[np.intp]
-    """The place of each of them among the columns of the new rows, -1 where it is absent."""
+    """Position of each fitted column among the columns of the new rows, -1 if it is absent."""
     further: tuple[str, ...]
-    """The columns of the new rows that the fit did not have."""
+    """Columns of the new rows that the fit did not have."""
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """The columns of the fit that the new rows do not have."""
+        """Columns of the fit that the new rows lack."""
         return tuple(self.known[at] for at in np.flatnonzero(self.places < 0))
 
 
@@ -48,23 +48,25 @@ class NewRows:
     """New rows of one fitted view, and the names of their columns."""
 
     view: View
-    """The fitted view."""
+    """Fitted view."""
     given: Any
     known: tuple[str, ...] | None
-    """The names of the fitted columns (None: they have no names),"""
+    """Names of the fitted columns. None if they have no names."""
     names: tuple[str, ...] | None
-    """and those of the new rows."""
+    """Names of the columns of the new rows."""
     pick: Callable[[Any, Match], Any]
-    """pick(given, match) returns the new rows with the columns of the fit, in its order."""
+    """Function pick(given, match) that returns the new rows with the columns of the fit, in
+    order.
+    """
 
     @classmethod
     def of_table(cls, view: View, X: Any, names: tuple[str, ...] | None = None) -> NewRows:
-        """Return new rows in a table, or in an array whose columns have names."""
+        """Return new rows from a table, or from an array with column names."""
         return cls(view, X, view.given_columns, names or names_of(view, X), at)
 
     @classmethod
     def of_view(cls, view: View, rows: View) -> NewRows:
-        """Return new rows that are numbers already."""
+        """Return new rows that are already numbers."""
         same_kind = (view.encoding is None) == (rows.encoding is None)
         known = view.columns if same_kind else None
         return cls(view, rows, known, rows.columns, of_view_at)
@@ -72,8 +74,8 @@ class NewRows:
     def match(self) -> Match | None:
         """Find the fitted columns among those of the new rows.
 
-        None if they are the same, or if names are absent or not unique: then columns are taken by
-        position.
+        Returns None if they are the same, or if names are absent or not unique. Columns are then
+        matched by position.
         """
         known, names, view = self.known, self.names, self.view
         if known is None or names is None or names == known:
@@ -102,7 +104,7 @@ class NewRows:
 
 
 def names_of(view: View, X: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a table, as the fit would have noted them."""
+    """Return the column names of a table in the form recorded by the fit."""
     columns = tuple(getattr(X, "columns", ()))
     if not columns or (view.encoding is None and not all(isinstance(c, str) for c in columns)):
         return None
@@ -110,7 +112,7 @@ def names_of(view: View, X: Any) -> tuple[str, ...] | None:
 
 
 def with_fitted_columns(given: Iterable[NewRows]) -> list[Any]:
-    """Return new rows with the columns of the fit, in its order, and warn about differences."""
+    """Return new rows with the columns of the fit, in order, and warn about differences."""
     rows, matches = list[Any](), list[Match]()
     for new in given:
         found = new.match()
@@ -121,7 +123,7 @@ def with_fitted_columns(given: Iterable[NewRows]) -> list[Any]:
 
 
 def at(X: Any, found: Match) -> Any:
-    """Return the columns of a table or matrix in the order of the fit; NaN where one is absent."""
+    """Return the columns of a table or matrix in the order of the fit, with NaN for absent ones."""
     there = found.places >= 0
     if hasattr(X, "iloc"):
         table = X.iloc[:, found.places[there]]
@@ -140,9 +142,9 @@ def at(X: Any, found: Match) -> Any:
 
 
 def of_view_at(rows: View, found: Match) -> FeatureView:
-    """Return new rows in the order of the fit, with missing cells where a column is absent."""
+    """Return new rows in the order of the fit, with missing cells for absent columns."""
     features = rows.features
-    assert features is not None, "only rows of features have names of columns"
+    assert features is not None, "only rows of features have column names"
     there, places = found.places >= 0, np.maximum(found.places, 0)
     matrix, gaps = features.matrix[:, places], features.gaps
     gaps = None if gaps is None else gaps[:, places]
@@ -155,7 +157,7 @@ def of_view_at(rows: View, found: Match) -> FeatureView:
 
 
 def tell(matches: Sequence[Match]) -> None:
-    """Warn about absent columns, and about further ones, once for all views."""
+    """Warn about absent and additional columns, once for all views."""
     lacking = [found for found in matches if found.absent]
     if lacking:
         views = "; ".join(

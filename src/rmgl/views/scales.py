@@ -1,4 +1,4 @@
-"""Well-known scales of answers in words, from low to high."""
+"""Well-known answer scales in words, from low to high."""
 
 from __future__ import annotations
 
@@ -44,15 +44,16 @@ SCALES: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("very low",), ("low",), ("medium", "moderate"), ("high",), ("very high",)),
     (("not at all",), ("a little", "slightly"), ("somewhat", "moderately"), ("very much",)),
 )
-"""Each scale has the words of every level. The first one that has all answers is taken."""
+"""Scales with the words of every level. The first scale that contains all answers is used."""
 LEAST = 3
-"""Least number of different answers by which a scale is recognized."""
+"""Minimum number of distinct answers for recognizing a scale."""
 
 
 def known_scale(answers: Collection[str]) -> tuple[str, ...] | None:
-    """Return the levels of the scale that texts are answers on, as these write them.
+    """Return the levels of the scale that contains some texts, in their spelling.
 
-    None if they are on no scale, are fewer than three, or write a level in two ways.
+    Returns None if no scale contains them, if there are fewer than three, or if a level is written
+    in two ways.
 
     Examples
     --------

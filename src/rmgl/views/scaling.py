@@ -1,8 +1,8 @@
 """Scaling of one view: `choose_scale` chooses a scale from the data, and `fit_scaler` fits it.
 
 Sparse views stay sparse: only distances between rows matter, so their columns need no shift. In
-dense views NaN marks a missing cell: it stays NaN, and ranges, means and lengths are those of the
-other cells.
+dense views, NaN marks a missing cell. It stays NaN, and ranges, means and lengths are computed from
+the other cells.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 @record
 @dataclass(frozen=True)
 class Scaler:
-    """A fitted scaling of a view, by up to three steps.
+    """A fitted scaling of a view, with up to three steps.
 
     It takes square roots, then (x / largest - shift) / span in each column, then scales rows to
     length one.
@@ -36,25 +36,25 @@ class Scaler:
     name: str
     roots: bool = False
     largest: Vector | None = None
-    """The first divisor of each column, its largest absolute value, against overflow.
+    """First divisor of each column: its largest absolute value, to prevent overflow.
 
-    None: columns are not scaled.
+    None if columns are not scaled.
     """
     shift: Vector | None = None
     span: Vector | None = None
-    """The second divisor of each column; infinite for a constant column, which becomes zero."""
+    """Second divisor of each column. Infinite for a constant column, which becomes zero."""
     unit: bool = False
     rooted: NDArray[np.bool_] | None = None
-    """The columns whose square roots are taken, if `roots` (None: all)."""
+    """Columns to take square roots of, with `roots`. None for all."""
     centered: bool = False
-    """Whether the mean of each row is subtracted from it before it gets length one."""
+    """Whether to subtract the mean of each row before scaling it to length one."""
     levels: tuple[Vector, ...] | None = None
-    """The sorted values of each column, if only their equality counts (None: they are numbers)."""
+    """Sorted values of each column, if only equality matters. None for numbers."""
     parts: Vector | None = None
-    """The part of the squared differences in each column that counts (None: all of them)."""
+    """Weight of the squared differences in each column. None for full weight."""
 
     def __call__(self, X: Matrix) -> Matrix:
-        """Scale the rows of the fit, or new ones; returns X itself if nothing changes."""
+        """Scale the rows of the fit, or new ones. Returns X itself if nothing changes."""
         if self.levels is not None:
             return _indicators(X, self.levels)
         X = _roots(X, self.rooted) if self.roots else X
@@ -89,7 +89,7 @@ class Scaler:
             )
 
     def _check_rooted(self, what: str, X: Matrix) -> None:
-        """Raise `Unsound` unless the columns whose square roots are taken are columns of X."""
+        """Raise `Unsound` unless the columns to take square roots of are columns of X."""
         if self.rooted is not None and (
             self.rooted.dtype != bool or self.rooted.shape != X.shape[1:] or sparse.issparse(X)
         ):
@@ -98,7 +98,7 @@ class Scaler:
             )
 
     def _check_levels(self, what: str, width: int) -> None:
-        """Raise `Unsound` unless the levels, if there are any, become so many columns."""
+        """Raise `Unsound` unless the levels, if any, become this many columns."""
         if self.levels is None:
             return
         if self.name != "hamming" or width != sum(level.size + 1 for level in self.levels):
@@ -108,12 +108,12 @@ class Scaler:
 
 
 def fit_scaler(name: str, X: Matrix) -> Scaler:
-    """Fit the scaler of that name, or for the metric of that name, to a view."""
+    """Fit the scaler of the given name, or for the metric of that name, to a view."""
     return {**SCALES, **METRICS}[name](X)
 
 
 def fit_mixed(name: str, X: Matrix, encoding: Encoding) -> Scaler:
-    """Fit the scaler of that name to the measured columns of an encoded table.
+    """Fit the scaler of the given name to the measured columns of an encoded table.
 
     Zeros and ones of categories are divided by the square root of 2. Two rows with different
     categories then have a squared distance of 1 there: 1/2 from the column of each.
@@ -135,7 +135,7 @@ def fit_mixed(name: str, X: Matrix, encoding: Encoding) -> Scaler:
 
 
 def none(X: Matrix) -> Scaler:
-    """Keep the rows as they are."""
+    """Keep the rows unchanged."""
     return Scaler("none")
 
 
@@ -199,7 +199,7 @@ SCALES = {
     "none": none,
 }
 MIXED_SCALES = ("minmax", "root", "standard", "none")
-"""The scales of tables whose columns are not all numbers."""
+"""Scales for tables with columns that are not all numbers."""
 
 
 def cosine(X: Matrix) -> Scaler:
@@ -222,17 +222,18 @@ METRICS = {"cosine": cosine, "correlation": correlation, "hellinger": hellinger,
 """Distances that are Euclidean after a transformation of the rows."""
 
 COUNTS_WIDTH = 100
-"""Smallest number of columns of a view whose entries can be taken as counts."""
+"""Minimum number of columns of a view with entries that can be treated as counts."""
 COUNTS_ZEROS = 0.7
-"""Share of zeros beyond which the entries of a wide view are taken as counts."""
+"""Share of zeros beyond which the entries of a wide view are treated as counts."""
 FEW_NEGATIVE = 0.05
-"""Share of negative entries below which counts are taken as weighted ones (tf-idf)."""
+"""Share of negative entries below which counts are treated as weighted counts (tf-idf)."""
 SKEWED = 1.0
 """Median skewness of the columns above which their square roots are used."""
 
 
 def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
-    """Choose a scale by the signs, zeros and skewness of a view; return its name and the reason.
+    """Choose a scale by the signs, zeros and skewness of a view, and return its name and the
+    reason.
 
     `n_gaps` is the number of missing cells, which are NaN.
 
@@ -286,7 +287,7 @@ def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
 
 def median_skewness(X: Matrix) -> float:
     """Return the median of |E (x - mean)^3| / deviation^3 over the columns that vary."""
-    X, _, low, high = _bounded_columns(X)  # so that no power overflows
+    X, _, low, high = _bounded_columns(X)  # prevents overflow of powers
     moments = [column_means(X if power == 1 else X**power) for power in (1, 2, 3)]
     return skewness_from(moments, low, high)
 
@@ -309,8 +310,8 @@ def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
     negative = np.nanmin(entries, initial=0.0) if np.isnan(negative) else negative
     if negative < 0:
         raise ValueError(
-            f"has negative entries (down to {negative:.3g}), which have no square root: use "
-            "scale='minmax' (and no metric)"
+            f"has negative entries (down to {negative:.3g}), which have no square root; "
+            "use scale='minmax' (and no metric)"
         )
     if columns is None:
         return np.sqrt(X)
@@ -320,19 +321,19 @@ def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
 
 
 def column_means(X: Matrix) -> Vector:
-    """Return the mean of each column, over the cells that are not missing."""
+    """Return the mean of the nonmissing cells of each column."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     return np.nanmean(X, axis=0) if np.isnan(mean).any() else mean
 
 
 def column_ends(X: Matrix) -> tuple[Vector, Vector]:
-    """Return the smallest and the largest value of each column that are not missing."""
+    """Return the smallest and the largest nonmissing value of each column."""
     low, high = _dense(X.min(axis=0)), _dense(X.max(axis=0))
     return (np.nanmin(X, axis=0), np.nanmax(X, axis=0)) if np.isnan(low).any() else (low, high)
 
 
 def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
-    """Divide every column by its largest absolute value; return also that value and its range."""
+    """Divide every column by its largest absolute value. Return also this value and the range."""
     largest, low, high = bounded(*column_ends(X))
     X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
     return X, largest, low, high
@@ -346,7 +347,7 @@ def bounded(low: Vector, high: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:
-    """Return one column for every value of every column, and one for values that are new.
+    """Return one indicator column for every value of every column, and one for new values.
 
     Two rows that differ in one of D columns have a squared distance of 1/D.
     """
@@ -367,7 +368,7 @@ def _dense(v: Any) -> Vector:
 
 
 def _unit_rows(X: Matrix) -> Matrix:
-    """Scale rows to length one, first by their largest entry, so that no square overflows."""
+    """Scale rows to length one, first by their largest entry to prevent overflow."""
     X = _divide_rows(X, _largest_entries(X))
     return _divide_rows(X, _row_lengths(X))
 
@@ -387,7 +388,7 @@ def _row_lengths(X: Matrix) -> Vector:
 
 
 def _divide_rows(X: Matrix, divisor: Vector) -> Matrix:
-    """Divide each row by its divisor, if that is not zero."""
+    """Divide each row by its divisor, unless the divisor is zero."""
     divisor = np.where(divisor == 0, 1.0, divisor)
     if not is_sparse(X):
         return X / divisor[:, None]

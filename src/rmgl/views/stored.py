@@ -1,7 +1,4 @@
-"""Views that are stored: Dask collections, zarr arrays and groups, `.npy` and Parquet files.
-
-`read_stored` reads them into this process, as the arrays and tables that `Views.of` takes.
-"""
+"""`StoredViews`: views that a fitted model reads from their storage on demand."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""`View`: the questions that every kind of view answers. Nobody outside of a kind asks its kind.
+"""`View`: the interface of every kind of view. Code outside of a kind never checks for the kind.
 
-A view holds one matrix with a row for every entity: its features (`rmgl.views.features`), the
-weights of its edges (`rmgl.views.network`), or its squared distances to all entities
-(`rmgl.views.precomputed`). An entity may be missing from the view: then its row is zero, and it is
-not among the `entities`. A new kind is a dataclass that derives from one of these, or from `View`,
-is registered as a record so that models with it can be stored, and is made by `to_view` of the
+A view has one matrix with a row for every entity: its features (`rmgl.views.features`), the weights
+of its edges (`rmgl.views.network`), or its squared distances to all entities
+(`rmgl.views.precomputed`). An entity may be missing from the view; its row is then zero, and it is
+not among the `entities`. To add a kind, derive a dataclass from one of these or from `View`,
+register it as a record so that models with it can be saved, and create it in `to_view` of the
 object that users pass (`GivenView`).
 """
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.intp]
 Comparing: TypeAlias = Callable[["FeatureView"], NDArray[np.float64]]
-"""compare(new) returns the squared distances of new entities to the fitted ones, (n, N)."""
+"""Function compare(new): squared distances of new entities to the fitted ones, (n, N)."""
 
 
 @runtime_checkable
 class GivenView(Protocol):
-    """An object that users pass for a view in place of an array or table, such as `rmgl.Network`.
+    """An object that users pass as a view instead of an array or table, such as `rmgl.Network`.
 
     It may also have methods that match its entities with the row labels of tables: `labels()` and
     `placed(name, index)`, or `in_order(name, index)`.
     """
 
     def to_view(self, name: str, observed: Mask | None) -> View:
-        """Return the checked view of that name; entities not `observed` (None: all) are missing."""
+        """Return the checked view. Entities that are not `observed` are missing (None for all)."""
 
 
 @dataclass(frozen=True)
 class GivenGraph:
-    """A graph on all entities that is the layer of a view, or that its layer is learned from."""
+    """A graph on all entities that is the layer of a view, or from which its layer is learned."""
 
     weights: sparse.csr_array
     learn: bool = False
-    """Whether the layer is learned again on the edges of the graph."""
+    """Whether to learn the layer on the edges of the graph."""
     two_steps: bool = False
-    """Whether neighbors of neighbors may get edges, too, if the layer is learned again."""
+    """Whether neighbors of neighbors may also get edges in a learned layer."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class View(ABC):
 
     name: str
     matrix: Matrix
-    """One row for each entity, dense float64 or CSR; zeros where the entity is missing."""
+    """One row per entity, dense float64 or CSR, with zeros for missing entities."""
     entities: Indices | None = None
-    """Indices of the entities that are observed in the view (None: all)."""
+    """Indices of the entities that are observed in the view. None for all."""
 
     # Which entities are observed
 
@@ -78,7 +78,7 @@ class View(ABC):
 
     @property
     def n_own(self) -> int:
-        """Number of the entities that are observed in the view."""
+        """Number of entities observed in the view."""
         return self.n_rows if self.entities is None else int(self.entities.size)
 
     @property
@@ -90,23 +90,23 @@ class View(ABC):
 
     @property
     def n_empty(self) -> int:
-        """Number of the entities that count as missing because their rows hold only zeros."""
+        """Number of entities that count as missing because their rows are zero."""
         return 0
 
     @property
     def n_missing(self) -> int:
-        """Number of the entities that are missing from the view, not counting rows of zeros."""
+        """Number of entities that are missing from the view, without rows of zeros."""
         return self.n_rows - self.n_own - self.n_empty
 
     @property
     def filled(self) -> Mask:
-        """Whether the row of each entity holds anything but zeros."""
+        """Whether the row of each entity has a nonzero entry."""
         return np.asarray(np.asarray((self.matrix != 0).sum(axis=1)).ravel() > 0)
 
     def without_empty(self, filled: Mask, anywhere: Mask) -> Self:
-        """Return the view with rows of zeros as missing ones, if that is what they mean.
+        """Return the view with rows of zeros as missing rows, if that is their meaning.
 
-        `filled` and `anywhere` say whose row holds anything but zeros here, and in any view.
+        `filled` and `anywhere` are masks of the entities with a nonzero row here, and in any view.
         """
         return self
 
@@ -122,51 +122,51 @@ class View(ABC):
 
     @abstractmethod
     def in_order(self, order: Indices) -> Self:
-        """Return the view in another order of the entities: number order[0] comes first."""
+        """Return the view with the entities in another order: entity order[0] comes first."""
 
     def without(self, columns: Sequence[int]) -> View:
         """Return the view without some columns of its `features`, without names or a scaler."""
         raise TypeError(f"view {self.name!r} has no columns of features")
 
     def _entities_of(self, entities: Indices) -> Indices | None:
-        """Return the places of the observed entities among some entities (None: all)."""
+        """Return the positions of the observed entities among some entities (None for all)."""
         present = self.mask[entities]
         return None if present.all() else np.flatnonzero(present)
 
     def _entities_in(self, order: Indices) -> Indices | None:
-        """Return the places of the observed entities in another order (None: all)."""
+        """Return the positions of the observed entities in another order (None for all)."""
         return None if self.entities is None else np.sort(np.argsort(order)[self.entities])
 
     # The data of canonical order (`rmgl.views.canonical`)
 
     def projected(self, salt: int) -> Vector:
-        """Project each row on a random direction; zero where a row is about other entities."""
+        """Project each row on a random direction. Zero if rows are about pairs of entities."""
         return np.zeros(self.n_rows)
 
     def keys(self, some: Indices, salt: int) -> Keys:
-        """Hash the rows of some entities; zero where a row is about other entities."""
+        """Hash the rows of some entities. Zero if rows are about pairs of entities."""
         return np.zeros(some.size, dtype=np.uint64)
 
     @property
     def relating(self) -> Matrix | None:
-        """The square matrix of data about pairs (None: every row is about its own entity)."""
+        """Square matrix of data about pairs. None if every row is about its own entity."""
         return self.matrix
 
     # The data that its layer is learned from
 
     @property
     def rows(self) -> Matrix | None:
-        """Rows of features with Euclidean distances, zeros where missing (None: no such rows)."""
+        """Rows of features with Euclidean distances, zeros if missing. None without features."""
         return None
 
     @property
     def graph(self) -> GivenGraph | None:
-        """The graph that the layer is, or is learned from (None: it is learned from distances)."""
+        """Graph that is the layer, or from which it is learned. None without a graph."""
         return None
 
     @property
     def comparable(self) -> bool:
-        """Whether any two entities have a distance, so that the view can be put beside others."""
+        """Whether all pairs of entities have a distance, as needed to combine views."""
         return False
 
     @abstractmethod
@@ -179,14 +179,14 @@ class View(ABC):
 
     @abstractmethod
     def whole_space(self) -> Space:
-        """Return the space of all entities; distances to missing ones have no meaning."""
+        """Return the space of all entities. Distances to missing entities are meaningless."""
 
     def gapped(self) -> Gapped:
-        """Return the space of all rows, in which cells may be missing."""
-        raise TypeError(f"view {self.name!r} has no rows in which cells could be missing")
+        """Return the space of all rows, which may have missing cells."""
+        raise TypeError(f"view {self.name!r} has no rows that could have missing cells")
 
     def square(self, in_parts: InParts = one_part, check: Check = lambda: None) -> Square | None:
-        """Return all distances, also those of missing entities (None: some have no distance)."""
+        """Return all distances, including those of missing entities. None if some are unknown."""
         return None
 
     def variance(self) -> float:
@@ -194,23 +194,23 @@ class View(ABC):
         return float(self.own().mean() / 2)
 
     def reliability(self) -> float | None:
-        """Return how far halves of its columns confirm each other (None: it has no columns)."""
+        """Return the agreement between halves of its columns. None if it has no columns."""
         return None
 
     def wanted(self, alpha: float, asked: Any) -> Any:
-        """Return which pairs may carry an edge for a given alpha (None: those that are given).
+        """Return the pairs that may become edges for a given alpha. None if the pairs are given.
 
-        The answer is one of those of `rmgl.edges.resolve`.
+        The result is one of those of `rmgl.edges.resolve`.
         """
         return "all" if self.comparable else None
 
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> View | None:
-        """Return a view of the same kind in which nothing forms clusters (None: there is none).
+        """Return a view of the same kind without clusters. None if there is no such view.
 
-        `normal` has one row and one column of standard normal numbers for each entity, the same
-        for all views, so that what they have in common stays.
+        `normal` has one row and one column of standard normal numbers per entity. It is the same
+        for all views, which preserves the relations between them.
         """
         return None
 
@@ -219,15 +219,15 @@ class View(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """The kind of the view, for reports."""
+        """Kind of the view, for reports."""
 
     @property
     @abstractmethod
     def described(self) -> str:
-        """The content of the view, for reports."""
+        """Content of the view, for reports."""
 
     def check_scale(self, how: str) -> None:
-        """Raise a ValueError if a scale that is given for this view alone does not apply to it."""
+        """Raise a ValueError if a scale given for this view alone does not apply to it."""
         if how not in ("auto", "none"):
             raise ValueError(
                 f"scale={how!r} does not apply to view {self.name!r}: networks and distances "
@@ -235,24 +235,24 @@ class View(ABC):
             )
 
     def choose_scale(self, how: str) -> tuple[str, str]:
-        """Return the name of the scale, and the reason for it."""
+        """Return the name of the scale and the reason for it."""
         return self.words, f"given, not scaled: {self.described}"
 
     def scaled(self, how: str) -> Self:
-        """Return the view scaled by the scale of that name, with the scaler for new rows."""
+        """Return the view scaled by the scale of the given name, with the scaler for new rows."""
         return self
 
     def scaled_by(self, scaler: Scaler, check: bool = True) -> Self:
         """Return the view scaled by a fitted scaler.
 
-        With `check`, rows that are constant, or too large or small to square, are refused.
+        With `check`, rows that are constant, or too large or small to square, raise an error.
         """
         return self
 
     def check_metric(self, how: str, by_name: bool) -> None:
         """Raise a ValueError if a metric does not apply to this view.
 
-        `by_name` says that it was given for this view alone.
+        `by_name` is whether the metric was given for this view alone.
         """
         if by_name and how not in ("euclidean", self.words):
             raise ValueError(
@@ -263,7 +263,7 @@ class View(ABC):
     # New entities
 
     def against(self, given: Any) -> Any:
-        """Return the rows of new entities, as an array or table, of another object users pass."""
+        """Return the rows of new entities, as an array or table, from a user's object."""
         raise ValueError(
             f"view {self.name!r} was fitted on {self.made_from}, but the new rows are of type "
             f"{type(given).__name__}: pass rows of the same kind"
@@ -271,15 +271,15 @@ class View(ABC):
 
     @property
     def made_from(self) -> str:
-        """The kind of data that the view was made from, for errors."""
+        """Kind of data from which the view was made, for errors."""
         return "rows of features"
 
     @abstractmethod
     def new(self, rows: View | None, n_new: int, given: Any = None) -> FeatureView:
-        """Return new entities, one row each, as `comparing` and `rmgl.placing` need them.
+        """Return new entities, one row each, in the form needed by `comparing` and `rmgl.placing`.
 
-        `rows` are checked numbers (None: no new entity is in the view); `given` is what the user
-        passed.
+        `rows` contains checked numbers (None if no new entity is in the view), and `given` the
+        user's input.
         """
 
     def scaled_new(self, new: View) -> View:
@@ -290,42 +290,42 @@ class View(ABC):
     def comparing(self) -> Comparing:
         """Return the function that measures squared distances of new entities to this view.
 
-        A distance is infinite where a pair is not given.
+        A distance is infinite if the pair is not given.
         """
 
     # Descriptions
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """The names of the columns (None: they have no names)."""
+        """Names of the columns. None if they have no names."""
         return None
 
     @property
     def given_columns(self) -> tuple[str, ...] | None:
-        """The names of the columns that new rows need, before encoding (None: no names)."""
+        """Names of the columns that new rows need, before encoding. None without names."""
         return self.columns
 
     @property
     def unused_columns(self) -> tuple[str, ...]:
-        """The names of the columns that were left out of the fit, which new rows may have."""
+        """Names of the columns that were left out of the fit, which new rows may have."""
         return ()
 
     def with_columns(self, names: tuple[str, ...] | None) -> Self:
-        """Return the view with these column names, unless its columns have names already."""
+        """Return the view with these column names, unless its columns already have names."""
         return self
 
     @property
     def gaps(self) -> Mask | None:
-        """Which cells of the rows are missing (None: none). They are zero in the matrix."""
+        """Mask of the missing cells, which are zero in the matrix. None if no cells are missing."""
         return None
 
     @property
     def encoding(self) -> Encoding | None:
-        """The encoding that made numbers of the columns of a table (None: they were numbers)."""
+        """Encoding of the columns of a table as numbers. None if they were numbers."""
         return None
 
     def own_gaps(self) -> Mask | None:
-        """Return the missing cells of the observed rows (None: none)."""
+        """Return the missing cells of the observed rows. None if no cells are missing."""
         return self.gaps if self.gaps is None or self.entities is None else self.gaps[self.entities]
 
     def measured(self) -> Matrix:
@@ -339,7 +339,7 @@ class View(ABC):
 
     @property
     def n_gaps(self) -> int:
-        """Number of cells that are missing from observed rows."""
+        """Number of missing cells in observed rows."""
         return 0 if self.gaps is None else int(self.table_gaps().sum())
 
     def describe_columns(self) -> list[str]:
@@ -348,16 +348,16 @@ class View(ABC):
 
     @property
     def features(self) -> FeatureView | None:
-        """The features that it holds, or that its distances were measured between (None: none)."""
+        """Features of the view, or those behind its distances. None without features."""
         return None
 
     def features_of(self, given: Any) -> Any:
-        """Return features that explain clusters from another object users pass (None: none)."""
+        """Return features that explain clusters from a user's object. None without features."""
         return None
 
     @abstractmethod
     def again(self, rows: View | None, n_new: int) -> FeatureView:
-        """Return the features of the fitted entities, given again to explain clusters.
+        """Return the features of the fitted entities, passed again to explain clusters.
 
         A kind of view without features returns rows without columns.
         """
@@ -367,7 +367,7 @@ class View(ABC):
     def check(self, n_rows: int, most: float = np.inf) -> None:
         """Raise `Unsound` unless the view is valid and no number is above `most`.
 
-        Its arrays may have been changed since it was made.
+        Its arrays may have changed since it was made.
         """
         what = f"view {self.name!r}"
         if sparse.issparse(self.matrix):

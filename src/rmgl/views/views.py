@@ -1,4 +1,4 @@
-"""`Views`: the labels of the entities and a tuple of views of them, checked, named and scaled."""
+"""`Views`: the labels of the entities and a tuple of their views, checked, named and scaled."""
 
 from __future__ import annotations
 
@@ -32,20 +32,22 @@ from rmgl.views.scaling import METRICS, SCALES
 from rmgl.views.view import Indices, View
 
 MOSTLY_ZEROS = 0.9
-"""Share of zeros beyond which a matrix with fewer rows than columns is stored as a sparse one."""
+"""Share of zeros beyond which a matrix with fewer rows than columns is stored as sparse."""
 NEARLY_ALL_ZEROS = 0.97
-"""Share of zeros of all matrices beyond which those with more rows are stored as sparse ones."""
+"""Share of zeros in all matrices beyond which those with more rows than columns are stored as
+sparse.
+"""
 DISTANCES: dict[str, Callable[[View, int], View]] = {"jaccard": JaccardView.of_rows}
 """Metrics that are not Euclidean distances of transformed rows.
 
-make(view, n_views) makes a view of distances from one of rows.
+Function make(view, n_views) that makes a view of distances from a view of rows.
 """
 
 
 @record
 @dataclass(frozen=True)
 class Views:
-    """Views of the same entities, which never write to the caller's data.
+    """Views of the same entities. They never modify the caller's data.
 
     Examples
     --------
@@ -57,7 +59,7 @@ class Views:
 
     views: tuple[View, ...]
     index: NDArray[Any] | None = None
-    """Labels of the entities, or None if they have none."""
+    """Labels of the entities. None if they have none."""
 
     @classmethod
     def of(
@@ -73,14 +75,15 @@ class Views:
         columns: Sequence[tuple[str, ...] | None] = (),
         encodings: Mapping[str, Encoding | None] | None = None,
     ) -> Views:
-        """Make views from a list, tuple or dict of 2-D inputs, or from column `blocks` of one.
+        """Make views from a list, tuple or dict of 2-D inputs, or from column `blocks` of one
+        input.
 
         Rows that are NaN in every column, or False in the masks `observed`, are missing from their
         view. `align` matches tables by their row labels: "outer" keeps every entity of any table,
-        "inner" those of all tables. A view needs at least `least` rows, and every entity some view,
-        unless `everyone` is False. `index` and `columns` name the rows and columns of arrays, which
+        "inner" those of all tables. A view needs at least `least` rows. Unless `everyone` is False,
+        every entity needs a view. `index` and `columns` name the rows and columns of arrays, which
         have no names of their own. Single cells that are NaN are missing. Columns of tables that
-        are not numbers become numbers (`rmgl.views.encoding`): by the `encodings` of the views of a
+        are not numbers are encoded (`rmgl.views.encoding`), with the `encodings` of the views of a
         fit, if given.
         """
         if isinstance(data, Views):
@@ -89,8 +92,8 @@ class Views:
         named = named_inputs(data, blocks)
         if align is not None and observed is not None:
             raise ValueError(
-                "observed= cannot be combined with align=, which changes the order of the "
-                "rows: use one of them"
+                "observed= cannot be combined with align=, which changes the order of "
+                "the rows; use one of them"
             )
         named, index = matched(named, align, index)
         labels = next((X.index for _, X in named if has_row_labels(X)), None)
@@ -110,13 +113,13 @@ class Views:
         return views
 
     def checked(self, least: int = 2, everyone: bool = True) -> Views:
-        """Check views that users pass back, whose arrays may have changed, and return them."""
+        """Check and return views that users pass back, because their arrays may have changed."""
         self.check()
         self.check_entities(least, everyone)
         return self
 
     def check(self, most: float = np.inf) -> None:
-        """Raise `Unsound` unless every view is valid, and no number is above `most`."""
+        """Raise `Unsound` unless every view is valid and no number is above `most`."""
         if not self.views or len(set(self.names)) < len(self.views):
             raise Unsound(
                 f"there are no views, or two views have the same name: {list(self.names)}"
@@ -125,7 +128,9 @@ class Views:
             view.check(self.n_rows, most)
 
     def check_entities(self, least: int = 2, everyone: bool = True) -> None:
-        """Check that every view has `least` entities and, if `everyone`, every entity some view."""
+        """Check that every view has `least` entities and, with `everyone`, that every entity has a
+        view.
+        """
         for view in self:
             if view.entities is not None and view.n_own < least:
                 raise ValueError(
@@ -148,7 +153,7 @@ class Views:
         return len(self.views)
 
     def __getitem__(self, view: int | str) -> View:
-        """Return a view by its place or name."""
+        """Return a view by its position or name."""
         return self.views[self.names.index(view) if isinstance(view, str) else view]
 
     @property
@@ -157,7 +162,7 @@ class Views:
 
     @property
     def matrices(self) -> tuple[Matrix, ...]:
-        """The matrices of the views, one row for each entity."""
+        """Matrices of the views, with one row per entity."""
         return tuple(view.matrix for view in self.views)
 
     @property
@@ -167,7 +172,7 @@ class Views:
 
     @property
     def n_features(self) -> int:
-        """Number of columns of all views of features together."""
+        """Total number of columns of all views of features."""
         return sum(view.rows.shape[1] for view in self if view.rows is not None)
 
     @property
@@ -182,17 +187,17 @@ class Views:
 
     @property
     def graphs(self) -> tuple[int, ...]:
-        """The places of the views that are graphs."""
+        """Positions of the views that are graphs."""
         return tuple(place for place, view in enumerate(self) if view.graph is not None)
 
     @property
     def only_graphs(self) -> bool:
-        """Whether all views are graphs, so that nothing is learned from rows."""
+        """Whether all views are graphs, so nothing is learned from rows."""
         return len(self.graphs) == len(self.names)
 
     @property
     def recognized(self) -> tuple[str, ...]:
-        """The names of views that were given as features and look like networks."""
+        """Names of views that were given as features and look like networks."""
         return tuple(
             view.name for view in self if view.rows is not None and looks_like_network(view.rows)
         )
@@ -204,28 +209,28 @@ class Views:
 
     @property
     def in_all(self) -> Indices:
-        """The entities that are in all views."""
+        """Entities that are in all views."""
         return np.flatnonzero(np.all([view.mask for view in self], axis=0))
 
     @property
     def in_none(self) -> Indices:
-        """The entities that are in no view."""
+        """Entities that are in no view."""
         return np.flatnonzero(~np.any([view.mask for view in self], axis=0))
 
     @property
     def n_missing(self) -> tuple[int, ...]:
-        """Number of entities missing from each view, not counting its rows of zeros."""
+        """Number of entities missing from each view, without rows of zeros."""
         return tuple(view.n_missing for view in self)
 
     def refuse_gaps(self, advice: str) -> None:
-        """Raise a ValueError if single cells are missing; `advice` names an alternative."""
+        """Raise a ValueError if single cells are missing. `advice` names an alternative."""
         for view in self:
             refuse_gaps(view.name, view.gaps, advice)
 
     # Other views from these
 
     def each(self, change: Callable[..., View], *given: Sequence[Any]) -> Views:
-        """Return the views, each changed, with the entry for it of each `given` sequence."""
+        """Return the views, each changed using its entry of each `given` sequence."""
         changed = (change(*of_view) for of_view in zip(self.views, *given, strict=True))
         return replace(self, views=tuple(changed))
 
@@ -235,7 +240,7 @@ class Views:
         return replace(self.each(lambda view: view.of(entities)), index=index)
 
     def in_order(self, order: Indices) -> Views:
-        """Return the views in another order of the entities: number order[0] comes first."""
+        """Return the views with the entities in another order: entity order[0] comes first."""
         index = None if self.index is None else self.index[order]
         return replace(self.each(lambda view: view.in_order(order)), index=index)
 
@@ -248,15 +253,15 @@ class Views:
         return replace(self, views=(*self.views, *others.views))
 
     def with_fields(self, field: str, values: Sequence[Any]) -> Views:
-        """Return the views with another value of one of their fields each."""
+        """Return the views, each with another value of one of its fields."""
         return self.each(lambda view, value: replace(view, **{field: value}), values)
 
     def with_columns(self, columns: Sequence[tuple[str, ...] | None]) -> Views:
-        """Return the views with names of columns that have none (empty: no view has names)."""
+        """Return the views with column names for those without (empty if no view has names)."""
         return self.each(lambda view, names: view.with_columns(names), columns) if columns else self
 
     def without_empty_rows(self) -> Views:
-        """Return the views with rows of zeros as missing ones, where that is what they mean.
+        """Return the views with rows of zeros as missing rows, if that is their meaning.
 
         A row that is zero in every view is kept.
         """
@@ -266,14 +271,16 @@ class Views:
 
     @property
     def wide(self) -> bool:
-        """Whether rows are fewer than columns: all distances then take less memory than rows."""
+        """Whether there are fewer rows than columns: all distances then need less memory than the
+        rows.
+        """
         return self.n_rows <= self.n_features
 
     def compressed(self) -> Views:
-        """Store rows that are mostly zeros as sparse ones, with the same distances in less time.
+        """Store rows that are mostly zeros as sparse, with the same distances in less time.
 
-        Where rows are more than columns, all matrices must be nearly all zeros: products of single
-        rows are slow then.
+        If there are more rows than columns, all matrices must be nearly all zeros, because products
+        of single rows are slow.
         """
         zeros = [share_of_zeros(view) for view in self]
         shares = [share for share in zeros if share is not None]
@@ -287,18 +294,20 @@ class Views:
 
         return self.each(compress, zeros)
 
-    # Scales and metrics, which users give once for all views, or once per view
+    # Scales and metrics, given once for all views, or once per view
 
     def scaled(self, scale: Any) -> Views:
-        """Scale the views by "auto", a name in `rmgl.views.scaling.SCALES`, or one per view."""
+        """Scale the views by "auto", a name in `rmgl.views.scaling.SCALES`, or one name per
+        view.
+        """
         return self.scaled_as([how for how, _ in self.choose_scales(scale)])
 
     def scaled_as(self, scales: Sequence[str]) -> Views:
-        """Scale the observed rows of each view by the scale of that name."""
+        """Scale the observed rows of each view by the scale of the given name."""
         return self.each(lambda view, how: view.scaled(how), scales)
 
     def with_metrics(self, metric: Any) -> Views:
-        """Return views of distances for metrics in `DISTANCES`; other metrics are scalings."""
+        """Return views of distances for metrics in `DISTANCES`. Other metrics are scalings."""
 
         def measured(view: View, how: str) -> View:
             has_rows = how in DISTANCES and view.rows is not None
@@ -313,14 +322,14 @@ class Views:
             if not isinstance(how, str) or how not in ("euclidean", *DISTANCES, *METRICS):
                 known = ", ".join(map(repr, ("euclidean", *METRICS, *DISTANCES)))
                 raise ValueError(
-                    f"metric={how!r} for view {view.name!r} is not known: use one of "
+                    f"metric={how!r} for view {view.name!r} is unknown; use one of "
                     f"{known}, or rmgl.Precomputed for any other"
                 )
             view.check_metric(how, isinstance(metric, Mapping))
         return metrics
 
     def scales_for(self, scale: Any, metric: Any) -> list[Any]:
-        """Return the scale asked for each view, or the metric that takes its place."""
+        """Return the requested scale of each view, or the metric that replaces it."""
         scales = per_view(scale, self.names, "scale")
         for place, how in enumerate(self.check_metrics(metric)):
             if how == "euclidean" or self[place].rows is None:
@@ -335,7 +344,7 @@ class Views:
         return scales
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
-        """Return the name of the scale of each view, and the reason for it."""
+        """Return the name of the scale of each view and the reason for it."""
         scales = self.asked_scales(scale)
         asked = list(zip(self.views, scales, strict=True))
         if isinstance(scale, Mapping):
@@ -344,19 +353,17 @@ class Views:
         return [view.choose_scale(how) for view, how in asked]
 
     def asked_scales(self, scale: Any) -> list[str]:
-        """Return the scale that is asked for each view, which may be "auto"."""
+        """Return the requested scale of each view, which may be "auto"."""
         scales = per_view(scale, self.names, "scale")
         for name, how in zip(self.names, scales, strict=True):
             if not isinstance(how, str) or how not in (*SCALES, *METRICS, "auto"):
                 known = ", ".join(map(repr, ("auto", *SCALES)))
-                raise ValueError(
-                    f"scale={how!r} for view {name!r} is not known: use one of {known}"
-                )
+                raise ValueError(f"scale={how!r} for view {name!r} is unknown; use one of {known}")
         return scales
 
 
 def refuse_options(options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is given that applies to arrays and tables only."""
+    """Raise a ValueError if an option is given that applies only to arrays and tables."""
     given = [f"{name}=" for name, value in options.items() if value is not None]
     if given:
         raise ValueError(
@@ -366,7 +373,7 @@ def refuse_options(options: Mapping[str, Any]) -> None:
 
 
 def share_of_zeros(view: View) -> float | None:
-    """Return the share of zeros in the rows of a view (None: it has no rows).
+    """Return the share of zeros in the rows of a view. None if it has no rows.
 
     Rows with missing cells count as rows without zeros.
     """
