@@ -68,11 +68,12 @@ hooks: .venv/installed-dev
 release-check: .venv/installed-release
 	$(BIN)/python scripts/check_release.py $(RELEASE)
 
-# The pictures of the README; that of the page needs a browser (apt-get install chromium).
+# The pictures of the README, the landing page and the tutorials; those of reports need a browser (apt-get install chromium).
 pictures: demo .venv/installed-dev
 	mkdir -p docs/images
 	cp demo/embedding.png demo/layers.png docs/images/
 	$(BIN)/python scripts/picture_of_page.py demo/report.html docs/images/report.png
+	$(BIN)/python scripts/pictures_of_site.py
 
 # The site, in docs/_build/html; some minutes, because the gallery runs. Warnings and dead links are errors.
 docs: .venv/installed-docs

@@ -93,6 +93,9 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_sidebars = {
+    page: [] for page in ("index", "install", "tutorial", "findings", "comparison")
+}  # pages without others beside them: the text has all of the width
 html_context = {"default_mode": "auto"}
 
 sphinx_gallery_conf = {

@@ -7,9 +7,12 @@ from __future__ import annotations
 import re
 
 PROBLEM = re.compile(r"^\s*(minimize|maximize)\b")
-HEAD = re.compile(r"^(minimize|maximize|subject to)\b\s*")
-WORDS = re.compile(r"\ba graph Laplacian\b|\b(merge|ridge|inverse)\b")
-GREEK = re.compile(r"\b(alpha|beta|gamma|epsilon|Lambda)(?![a-z])")
+HEAD = re.compile(r"^(minimize|maximize|subject to|over)\b\s*")
+NEXT_HEAD = re.compile(r"\s+(?=(?:subject to|over)\b)")
+NAMES = "alpha|beta|gamma|epsilon|Lambda"
+WORD = rf"(?!(?:sum|tr|{NAMES})\b)(?:[a-z]{{2,}}|Laplacians?)\b"
+WORDS = re.compile(rf"\b(?:a )?{WORD}(?: {WORD})*")
+GREEK = re.compile(rf"\b({NAMES})(?![a-z])")
 
 
 def is_problem(line: str) -> bool:
@@ -27,7 +30,7 @@ def as_latex(lines: list[str]) -> str:
     """
     rows: list[str] = []
     for line in lines:
-        for part in re.split(r"\s+(?=subject to\b)", line.strip()):
+        for part in NEXT_HEAD.split(line.strip()):
             head = HEAD.match(part)
             body = formula(part[head.end() :] if head else part)
             rows.append(f"\\text{{{head[1]}}} \\quad & {body}" if head else f"& \\quad {body}")
@@ -36,9 +39,8 @@ def as_latex(lines: list[str]) -> str:
 
 def formula(text: str) -> str:
     """One line of a problem."""
-    text = re.sub(r"\b1/2\b", r"\\tfrac{1}{2}", text)
-    text = re.sub(r"\b(ridge|inverse)/2", r"\\tfrac{\1}{2}", text)
     text = WORDS.sub(lambda word: f"\\text{{ {word[0]}}}\\ ", text)
+    text = re.sub(r"(\d|\\text\{ [a-z]+\}\\ )/(\d)", r"\\tfrac{\1}{\2}", text)
     text = GREEK.sub(r"\\\1", text)
     text = re.sub(r"\bsum\((\w)\)", r"\\sum \1", text)
     text = re.sub(r"\bsum(?=_)", r"\\sum", text)
@@ -49,6 +51,7 @@ def formula(text: str) -> str:
         .replace(", ", r", \quad ")
         .replace("\\ ,", ",")
     )
+    text = re.sub(r"\b([A-Z])0\b", r"\1_{0}", text)
     text = re.sub(r"_([a-zA-EG-Z])(?![a-z])", r"_{\1}", text)
     text = re.sub(r"\^(-?\d)", r"^{\1}", text)
     return " ".join(text.split())
