@@ -18,6 +18,6 @@ def learn(X, k, n_threads, variant):
 
     with team_of(n_threads if variant == "rmgl_tiles_all_threads" else 1) as team:
         rows = team.searching(Rows.of(X))
-        found = rows.nearest(np.arange(len(X)), k)[0]
+        found = rows.nearest(np.arange(X.shape[0]), k)[0]
     leading = getattr(rows, "_leading", None)  # kept from the search
     return {"found": found, "columns": X.shape[1] if leading is None else leading.shape[1]}
