@@ -57,6 +57,7 @@ from rmgl.storage.paths import (
     check_file,
     check_folder,
     check_inputs,
+    check_paths,
 )
 from rmgl.storage.selection import Selection
 from rmgl.version import __version__
@@ -140,7 +141,8 @@ def cluster(
         raise BadInput(not_installed("--graphml needs", "networkx"))
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     written = Output(output, pictures, page, graphml, edge_lists, force)
-    check_paths(source, written, save, checkpoint, on_workers)
+    with in_one_line(*REFUSED):
+        check_paths(source, written, save, checkpoint, on_workers)
     parameters |= {"random_state": seed, "n_jobs": jobs}
     if isinstance(clusters, range):
         cluster_several(clusters, parameters, source, written, quiet)
@@ -181,21 +183,6 @@ def cluster_several(
         answers = several.cluster(models, source, output, quiet=quiet)
     click.echo(several.comparison(answers))
     click.echo(f"written: {output.folder}")
-
-
-def check_paths(
-    source: Source, output: Output, save: Path | None, checkpoint: Path | None, on_workers: bool
-) -> None:
-    """Refuse files that cannot be read, or must not be written."""
-    written = {"output": output.folder, "saved model": save, "checkpoint": checkpoint}
-    with in_one_line(*REFUSED):
-        check_apart(written, source.all_paths)
-        check_folder(output.folder, output.force)
-        if save is not None:
-            check_file(save, output.force)
-        if source.align is not None and source.id_column is None:
-            raise ValueError(f"--align {source.align} needs row ids: name their column with --id")
-        check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
 
 
 def outcome_file(

@@ -23,7 +23,6 @@ from rmgl.metrics import clustering_accuracy, normalized_mutual_info_score
 from rmgl.model.run import remove_checkpoint
 from rmgl.page.words import plural
 from rmgl.results.associations import Associations
-from rmgl.results.report import Report
 from rmgl.running.progress import stages
 from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_networks, without_head
 from rmgl.storage.inspection import inspect_file
@@ -100,7 +99,6 @@ def write_fit(
         colors = colors_of(table, further, model.index_)
     write(
         model,
-        model.report_,
         output,
         views,
         seconds,
@@ -305,7 +303,7 @@ def demo(output: Output | None, jobs: int) -> None:
         ids = [f"{row} (a {digit})" for row, digit in enumerate(data.target)]
         columns = {"true digit": data.target.astype(str)}
         name = "UCI handwritten digits"
-        write(model, model.report_, output, data.views, seconds, ids, columns, name=name)
+        write(model, output, data.views, seconds, ids, columns, name=name)
         click.echo(f"written: {output.folder}")
         if output.page:
             click.echo(f"open in a browser: {output.folder / 'report.html'}")
@@ -313,7 +311,6 @@ def demo(output: Output | None, jobs: int) -> None:
 
 def write(
     model: RMGL,
-    report: Report,
     output: Output,
     views: Any,
     seconds: float,
@@ -326,18 +323,8 @@ def write(
     """Write the result of a fit to its folder; without views, no features and no page."""
     with new_folder(output.folder, output.force) as draft:
         features = None if views is None else model.explain(views)
-        write_results(
-            draft,
-            model.fitted_,
-            report,
-            seconds=seconds,
-            pictures=output.pictures,
-            graphml=output.graphml,
-            edge_lists=output.edge_lists,
-            explanation=features,
-            associations=associations,
-            id_column=id_column,
-        )
+        found = (model.fitted_, model.report_)
+        write_results(draft, output, *found, seconds, features, associations, id_column)
         if output.page and views is not None:
             model.to_html(
                 draft / "report.html",

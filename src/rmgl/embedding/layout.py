@@ -96,7 +96,9 @@ def pulled(places: Floats, weights: sparse.csr_array) -> Floats:
     return np.column_stack([np.add.reduceat(apart * near, starts) for apart in (x, y)])
 
 
-def pushed(places: Floats, random_state: np.random.RandomState) -> Floats:
+def pushed(
+    places: Floats, random_state: np.random.RandomState, n_partners: int = PARTNERS
+) -> Floats:
     """The repulsion of every place by all others, estimated from random pairs:
 
         sum_j q_ij^2 (y_i - y_j) / mean_ij q_ij / N        q_ij = 1 / (1 + |y_i - y_j|^2)
@@ -104,7 +106,7 @@ def pushed(places: Floats, random_state: np.random.RandomState) -> Floats:
     Places must be in random order: pairs are those that are a random number of places apart.
     """
     n = len(places)
-    shifts = random_state.randint(1, n, size=PARTNERS)
+    shifts = random_state.randint(1, n, size=n_partners)
     twice = np.ascontiguousarray(np.concatenate([places, places]).T)
     force, total = np.zeros((2, n)), 0.0
     for shift in shifts:

@@ -32,7 +32,7 @@ from rmgl.storage.multigraph import (
     write_graphmls,
 )
 from rmgl.storage.outcome_file import write_associations
-from rmgl.storage.paths import check_folder
+from rmgl.storage.paths import Output, check_folder
 from rmgl.storage.row_ids import name_of_ids, shown_as_text
 from rmgl.version import __version__
 
@@ -113,26 +113,14 @@ def write_features(path: Path, explanation: Explanation) -> None:
             writer.writerow([cluster, view, feature, *(f"{value:.6g}" for value in values)])
 
 
-def write_results(
-    folder: Path,
-    model: FittedModel,
-    report: Report,
-    *,
-    seconds: float,
-    pictures: bool,
-    graphml: bool = False,
-    edge_lists: bool = False,
-    explanation: Explanation | None = None,
-    associations: Associations | None = None,
-    id_column: str | None = None,
-) -> None:
-    """Write labels, embedding, layers, summary and report, and on request the other `FILES`.
+def write_labels(path: Path, model: FittedModel, id_column: str | None) -> None:
+    """Write the label and the outlier score of every row to a CSV file.
 
-    Ids in labels.csv are written as `rmgl.storage.row_ids` describes, under the name of their
-    column in the files that were read. Where the number of clusters
-    was chosen, it has a column for every stable resolution.
+    Ids are written as `rmgl.storage.row_ids` describes, under the name of their column in the files
+    that were read. Where the number of clusters was chosen, there is a column for every stable
+    resolution.
     """
-    with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         levels = stable_levels(model)
         numbers = [f"label_{level.n_clusters}" for level in levels]
@@ -142,6 +130,20 @@ def write_results(
         scores = [f"{score:.4f}" for score in model.outlier_score]
         others = (level.labels.tolist() for level in levels)
         writer.writerows(zip(names, model.labels.tolist(), scores, *others, strict=True))
+
+
+def write_results(
+    folder: Path,
+    wanted: Output,
+    model: FittedModel,
+    report: Report,
+    seconds: float,
+    explanation: Explanation | None,
+    associations: Associations | None,
+    id_column: str | None,
+) -> None:
+    """Write labels, embedding, layers, summary and report, and what else is wanted, of `FILES`."""
+    write_labels(folder / "labels.csv", model, id_column)
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
     file_names = layer_file_names([layer.name for layer in model.layers])
@@ -156,14 +158,14 @@ def write_results(
         write_features(folder / "features.csv", explanation)
     if associations is not None:
         write_associations(folder / "associations.csv", associations)
-    if pictures:
+    if wanted.pictures:
         draw_pictures(folder, model, associations)
     nodes = node_attributes(model.labels, model.outlier_score, model.index)
     stems = [file_name.removesuffix(".npz") for file_name in file_names]
-    if graphml:
+    if wanted.graphml:
         write_graphml(folder / "layers.graphml", model.layers, nodes)
         write_graphmls(folder / "layers", model.layers, stems, nodes)
-    if edge_lists:
+    if wanted.edge_lists:
         write_edge_lists(folder / "layers", model.layers, stems, nodes)
 
 

@@ -106,6 +106,20 @@ class Output:
     """Whether an old result is replaced."""
 
 
+def check_paths(
+    source: Source, output: Output, save: Path | None, checkpoint: Path | None, on_workers: bool
+) -> None:
+    """Raise a ValueError for files of a fit that cannot be read, or must not be written."""
+    written = {"output": output.folder, "saved model": save, "checkpoint": checkpoint}
+    check_apart(written, source.all_paths)
+    check_folder(output.folder, output.force)
+    if save is not None:
+        check_file(save, output.force)
+    if source.align is not None and source.id_column is None:
+        raise ValueError(f"--align {source.align} needs row ids: name their column with --id")
+    check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
+
+
 def check_inputs(paths: Sequence[Path]) -> None:
     """Raise a ValueError if an input is neither a file nor a folder of 10x Genomics."""
     for path in paths:
