@@ -1,9 +1,10 @@
 """Dask workers: they search for neighbors
 =======================================
 
-The workers keep the rows and search for neighbors, and the result is that of one machine. Two views
-of a mixture are stored as ``.npy`` files, which two worker processes read. One of the workers is
-killed on the way. With workers on many machines, only the line that makes the client changes.
+The workers keep the rows and search for neighbors, and the result is the same as on one machine.
+Two worker processes read two views of a mixture from ``.npy`` files. The example kills one of the
+workers during the fit. With workers on many machines, only the line that creates the client
+changes.
 """
 
 import argparse
