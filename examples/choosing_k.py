@@ -2,9 +2,9 @@
 =============================================================
 
 This example shows how RMGL chooses the number of clusters by modularity times the square of the
-silhouette, which numbers cannot be told apart, and when not to trust the answer. Data without
-clusters also give some K, but with low confidence. Even where the confidence is high, look at the
-other resolutions that are stable.
+silhouette, which other numbers are about as good, and when not to trust the answer. RMGL also
+returns some K for data without clusters, but with low confidence. Even if the confidence is high,
+look at the other stable resolutions.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Dask workers: they search for neighbors
 =======================================
 
-The workers search for neighbors, and the result is that of one machine. Two views of a mixture are
-stored as ``.npy`` files. One of the two worker processes is killed on the way. With workers on many
-machines, only the line that makes the client changes.
+The workers search for neighbors, and the result is the same as on one machine. Two views of a
+mixture are stored as ``.npy`` files. The example kills one of the two workers during the fit. With
+workers on many machines, only the line that creates the client changes.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 """Found together: which clusters return when a fifth is left out
 ==============================================================
 
-Are the clusters those of the data, or of this sample? ``plot_coclustering`` leaves out a random
-fifth of the entities, finds the clusters of the others, and repeats that. Each cell of the picture
-is the share of the draws in which two entities are found together: dark blocks on the diagonal are
-clusters that return, and shades beside them are clusters that are mixed up. Above 2000 entities, or
-with ``by_cluster=True``, the same is counted by cluster, with the shares as numbers.
+Do the clusters depend on this particular sample? ``plot_coclustering`` leaves out a random fifth of
+the entities, clusters the others again, and repeats this several times. Each cell of the picture is
+the share of the draws in which two entities are in the same cluster. Dark blocks on the diagonal
+are stable clusters. Shades outside the blocks show clusters that exchange entities. Above 2000
+entities, or with ``by_cluster=True``, the picture shows the shares of pairs of clusters as numbers.
 """
 
 import argparse

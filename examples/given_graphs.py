@@ -3,8 +3,8 @@
 
 This example shows how to cluster graphs that you already have, without features.
 ``SCML(precomputed=True)`` takes one adjacency matrix per layer (from networkx:
-``nx.to_scipy_sparse_array(graph)``) and merges the layers. Each layer here merges another two of
-the six groups.
+``nx.to_scipy_sparse_array(graph)``) and merges the layers. In this example, each layer fails to
+separate a different pair of the six groups.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 """A heat map: what distinguishes the clusters in every view
 =========================================================
 
-The chemistry of 178 wines in two views: minerals and acids, and phenols and color. The heat map has
-one column for each wine, in the order of the clusters, and one block of features for each view. The
-bars on top are columns that had no part in the fit: the cultivar, which is known here, and the
-alcohol. Light means large, also in gray print. Read it by blocks: a feature that is light in one
-cluster alone names the cluster.
+This example clusters 178 wines by their chemistry in two views: minerals and acids, and phenols and
+color. The heat map has one column for each wine, ordered by cluster, and one block of features for
+each view. The bars on top show columns that took no part in the fit: the known cultivar and the
+alcohol. Light means a large value, also in grayscale. A feature that is light in only one cluster
+characterizes this cluster.
 """
 
 import argparse

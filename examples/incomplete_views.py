@@ -1,9 +1,9 @@
 """Incomplete views: up to half of the (digit, view) pairs are missing
 ===================================================================
 
-This example shows that rows of NaN are enough to mark entities that are missing from a view;
-nothing is imputed. The picture compares RMGL with a scikit-learn pipeline that imputes the missing
-rows and then applies spectral clustering to the columns of all views.
+Rows of NaN mark entities that are missing from a view. RMGL does not impute them. The picture
+compares RMGL with a scikit-learn pipeline that imputes the missing rows and then applies spectral
+clustering to the columns of all views.
 """
 
 import argparse

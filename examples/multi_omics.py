@@ -2,9 +2,10 @@
 ======================================================================
 
 This example shows how to go from MuData to clusters and back (``rmgl.from_mudata``, ``fit``,
-``rmgl.to_mudata``), and what the report says. RNA does not separate CD4 from CD8 T cells, protein
-not monocytes from dendritic cells; so cells that have only one of the two are placed after the fit,
-and some of them cannot be told apart. Needs the extras ``plot`` and ``scverse``.
+``rmgl.to_mudata``), and what the report says. RNA does not separate CD4 from CD8 T cells, and
+protein does not separate monocytes from dendritic cells. RMGL therefore places cells with only one
+of the two modalities after the fit, and cannot distinguish some of them. The example needs the
+extras ``plot`` and ``scverse``.
 """
 
 import argparse

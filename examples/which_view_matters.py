@@ -2,8 +2,8 @@
 =========================================================
 
 This example shows how to read ``view_weights_`` (how much a view counts) and ``view_roughness_``
-(how badly its layer agrees). Both are found without labels. The right panel compares them with
-labels, by clustering each view alone and all views without it.
+(how much its layer disagrees with the others). RMGL computes both without labels. The right panel
+checks them with labels: it clusters each view alone, and all views without it.
 """
 
 import argparse

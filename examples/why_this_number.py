@@ -1,13 +1,13 @@
 """Why this number of clusters? Coarser and finer ones as a tree
 =============================================================
 
-With ``n_clusters="auto"``, RMGL chooses the number of clusters, and data often have more than one
-good answer. ``plot_resolutions`` draws all stable ones as a tree: every row of boxes is one
-resolution, a box is as wide as its cluster has members, and bands lead to the clusters that it
-splits into. Colors are those of the chosen clusters. Beside it are the curves that decide, with the
-chosen number marked. The text says which digits are in the clusters: where the chosen resolution
-joins what you want to tell apart, take a finer one, and where it divides what you call by one name,
-take a coarser one (``hierarchy_`` has the labels of all).
+With ``n_clusters="auto"``, RMGL chooses the number of clusters. Data often have more than one good
+answer. ``plot_resolutions`` draws all stable resolutions as a tree. Every row of boxes is one
+resolution, the width of a box is the size of its cluster, and bands lead to the clusters that it
+splits into. The colors are those of the chosen clusters. The curves beside the tree show the
+criteria and mark the chosen number. The text lists the digits in each cluster. If the chosen
+resolution merges groups that you want to separate, take a finer one. If it divides a group, take a
+coarser one. ``hierarchy_`` contains the labels of all resolutions.
 """
 
 import argparse
