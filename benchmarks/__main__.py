@@ -71,7 +71,7 @@ SUITES = {
     "known": Suite(suite_known, 1, 0, 600),
     "cells": Suite(suite_cells, 1, 0, 600),
     "networks": Suite(suite_networks, 1, 0, 600),
-    "quality": Suite(suite_quality, 3, 15, 120),
+    "quality": Suite(suite_quality, 3, 15, 240),
     "numbers": Suite(suite_numbers, 1, 0, 600),
 }
 
