@@ -104,7 +104,7 @@ def test_noise_counts_least_and_is_told(seed):
     assert model.view_weights_.sum() == pytest.approx(1.0)
     assert model.view_weights_.argmin() == model.view_roughness_.argmax() == 2
     assert model.view_weights_[2] < 0.05
-    (told,) = (text for text in model.report_.warnings if "does not agree with the others" in text)
+    (told,) = (text for text in model.report_.warnings if "disagrees with the others" in text)
     assert "'noise'" in told
 
 

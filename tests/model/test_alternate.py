@@ -229,7 +229,7 @@ def test_an_outcome_says_that_the_rounds_were_too_few(max_iter, team):
 def test_a_model_says_that_the_rounds_were_too_few():
     with pytest.warns(
         ConvergenceWarning,
-        match=r"did not converge in max_iter=2 rounds: raise max_iter, or accept it with a larger tol \(now 0\)",
+        match=r"did not converge in max_iter=2 rounds; raise max_iter, or use a larger tol \(now 0\)",
     ):
         model = RMGL(3, alpha=0.5, beta=5.0, tol=0, max_iter=2, random_state=0).fit(random_views(8))
     assert (model.converged_, model.n_iter_) == (False, 2)
