@@ -90,12 +90,12 @@ def is_zarr(X: Any) -> bool:
 
 
 def is_stored(X: Any) -> bool:
-    """Whether only Dask workers read a view: a Dask collection, a zarr array, or a path."""
+    """Whether a view has to be read first: a Dask collection, a zarr array, or a path."""
     return is_dask(X) or isinstance(X, os.PathLike) or is_zarr(X)
 
 
 def has_stored(data: Any) -> bool:
-    """Whether one of the given views can only be read by Dask workers."""
+    """Whether one of the given views has to be read first (`rmgl.views.stored`)."""
     return any(map(is_stored, given_items(data)))
 
 
