@@ -15,7 +15,7 @@ from rmgl.running.threads import team_of
 from rmgl.views.views import Views
 from tests.conftest import planted_views
 
-HIDDEN = {"parameters", "stored", "evidence"}
+HIDDEN = {"parameters", "views", "evidence"}
 """Fields that are no attribute of the estimator."""
 
 
@@ -93,7 +93,7 @@ def costs_of_no_consensus(model):
 def odd_scaler(model):
     first, *others = model.views
     return {
-        "stored": replace(
+        "views": replace(
             model.views, views=(replace(first, scaler=replace(first.scaler, name="odd")), *others)
         )
     }
