@@ -358,7 +358,7 @@ def first_layer(model, **changes):
 def first_view(model, **changes):
     """All views, the first of them changed."""
     views = model.fitted_.views
-    return {"stored": replace(views, views=(replace(views[0], **changes), *views.views[1:]))}
+    return {"views": replace(views, views=(replace(views[0], **changes), *views.views[1:]))}
 
 
 SPOILED = {

@@ -93,7 +93,7 @@ def costs_of_no_consensus(model):
 def odd_scaler(model):
     first, *others = model.views
     return {
-        "stored": replace(
+        "views": replace(
             model.views, views=(replace(first, scaler=replace(first.scaler, name="odd")), *others)
         )
     }

@@ -27,7 +27,7 @@ from rmgl.views.precomputed import PrecomputedView
 from rmgl.views.views import Views
 
 MODEL_FORMAT = "rmgl model"
-HIDDEN = {"stored": "_views"}
+HIDDEN = {"views": "_views"}
 """Fields of a `FittedModel` that earlier estimators kept as private attributes."""
 NOT_IN_FILES = ("parameters", "evidence")
 """Fields of a `FittedModel` that files do not store as attributes."""

@@ -57,11 +57,6 @@ class Canonical:
         first = _differs_from_last(places[order], keys[order])
         return cls(order, None if first.all() else np.cumsum(first) - 1)
 
-    @property
-    def keeps_order(self) -> bool:
-        """Whether the caller's entities are already in canonical order."""
-        return bool((np.diff(self.order) > 0).all())
-
 
 def alike_among(
     alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None
@@ -136,7 +131,7 @@ def told_apart(keys: Keys, squares: list[Any]) -> Keys:
     affordable = WORK // (keys.size + sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
     keys, left = refined(keys, squares, max(ROUNDS, affordable))
     if n_different(keys) < keys.size:
-        keys = with_numbers_of_twins(keys, squares)
+        keys = with_numbers_of_copies(keys, squares)
     if n_different(keys) < keys.size:
         keys, left = refined(by_walks(keys, squares), squares, left)
     rounds = min(left, affordable)
@@ -179,10 +174,10 @@ def of_others(keys: Keys, squares: list[Any]) -> Keys:
     return total
 
 
-def with_numbers_of_twins(keys: Keys, squares: list[Any]) -> Keys:
-    """Assign different keys to twins, which have the same rows in all square matrices.
+def with_numbers_of_copies(keys: Keys, squares: list[Any]) -> Keys:
+    """Assign different keys to entities that have the same rows in all square matrices.
 
-    Twins can be exchanged without any other change.
+    They can be exchanged without any other change.
     """
     places = np.arange(keys.size)
     rows = of_others(mixed(6, places.astype(np.uint64)), squares)

@@ -90,12 +90,12 @@ def is_zarr(X: Any) -> bool:
 
 
 def is_stored(X: Any) -> bool:
-    """Return whether only Dask workers read a view: a Dask collection, a zarr array, or a path."""
+    """Return whether a view has to be read first: a Dask collection, a zarr array, or a path."""
     return is_dask(X) or isinstance(X, os.PathLike) or is_zarr(X)
 
 
 def has_stored(data: Any) -> bool:
-    """Return whether at least one view can be read only by Dask workers."""
+    """Return whether one of the given views has to be read first (`rmgl.views.stored`)."""
     return any(map(is_stored, given_items(data)))
 
 
