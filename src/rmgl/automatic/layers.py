@@ -21,6 +21,7 @@ from scipy import sparse
 
 from rmgl.automatic.consensus import consensus_name, free_name, incomplete_space
 from rmgl.automatic.policy import Policy
+from rmgl.automatic.small import doubt_of
 from rmgl.automatic.spaces import Spaces
 from rmgl.edges import Candidates, find_candidates, resolve
 from rmgl.edges.local_scaling import STAND_IN, NearBlock, nearest_of_all
@@ -104,8 +105,10 @@ class Task:
         """The weight of the neighbor layer, as a share of that of all other layers.
 
         Rows that are smoothed along networks fall into more small groups, which it has to link.
+        Where entities are few, learned layers are uncertain (`rmgl.automatic.small`).
         """
-        return self.policy.neighbor_share * (1 + self.network_share)
+        doubt = doubt_of(self.views.n_rows, self.policy.few_entities)
+        return max(self.policy.neighbor_share, doubt) * (1 + self.network_share)
 
     def of_entities(self, entities: NDArray[np.intp]) -> Task:
         """The task for some of the entities."""
@@ -174,8 +177,9 @@ def task_of(
             checkpoint=run.checkpoint,
         )
 
+    spaces = Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces
     return Task(
-        Spaces.of(views, list(wanted.values()), team) if spaces is None else spaces,
+        replace(spaces, few_entities=policy.few_entities),
         policy,
         n_neighbors,
         search,

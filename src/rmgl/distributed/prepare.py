@@ -39,7 +39,7 @@ from rmgl.running.checkpoint import Checkpoint
 from rmgl.running.threads import Team
 from rmgl.views.canonical import Canonical
 from rmgl.views.check_view import has_stored, is_stored
-from rmgl.views.halves import sample_of
+from rmgl.views.halves import Halves, sample_of
 from rmgl.views.scaling import Scaler
 from rmgl.views.stored import StoredViews
 from rmgl.views.views import Views
@@ -60,10 +60,10 @@ class DistributedSpaces(Spaces):
     def variances(self) -> tuple[float, ...]:
         return tuple(float(matrix.variances.sum()) for matrix in remote(self.views))
 
-    def reliability_of(self, view: int) -> float | None:
+    def halves_of(self, view: int) -> Halves | None:
         matrix = remote(self.views)[view]
         rows = matrix.rows(sample_of(matrix.shape[0]))
-        return replace(self.views[view], matrix=rows).reliability()
+        return replace(self.views[view], matrix=rows).halves()
 
     def of_entities(self, entities: NDArray[np.intp]) -> Spaces:
         raise ValueError("a fit on workers cannot leave entities out: fit without client=")
