@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks import (
     choice,
+    few_rows,
     figures,
     forecast,
     goals,
@@ -78,6 +79,7 @@ def write(results: Path, output: Path) -> Path:
             ("quality", quality.section),
             ("complementary", quality.complementary_section),
             ("robustness", quality.robustness_section),
+            ("robustness", few_rows.section),
             ("practice", quality.practice_section),
             ("cells", quality.cells_section),
             ("networks", quality.networks_section),

@@ -1,5 +1,5 @@
-"""What a noise view, rows moved far out, repeated rows and empty rows cost, and how many clusters
-n_clusters="auto" finds.
+"""What a noise view, rows moved far out, repeated rows and empty rows cost, what is left with 60
+rows, and how many clusters n_clusters="auto" finds.
 """
 
 from functools import partial
@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import few_rows
 from benchmarks.datasets import LOADERS, Dataset, load
 from benchmarks.judge import Settings, judge
 from benchmarks.methods import Method, find_methods
@@ -48,10 +49,15 @@ def run(
                         draw=draw,
                         method=method.name,
                     )
-    if only or datasets:
+    if only:
+        return
+    every = ["digits"] if quick else [name for name in LOADERS if name != "digits"]
+    few = few_rows.wanted(datasets or every, quick)
+    results.add_all(few_rows.measure, few, settings.n_threads)
+    if datasets:
         return
     (counter,) = find_methods("robustness")
-    for name in ("digits",) if quick else [name for name in LOADERS if name != "digits"]:
+    for name in every:
         data = found(name, quick)
         if data is not None:
             stored = keep(results.path.parent, f"{name}{'-quick' if quick else ''}-raw", data)

@@ -220,6 +220,7 @@ def test_robustness_changes_the_data_and_counts_clusters(tmp_path):
         "far rows",
         "repeated rows",
         "empty rows",
+        "60 rows",
         "number",
     }
     assert all(row["status"] == "ok" for row in found)
@@ -227,6 +228,7 @@ def test_robustness_changes_the_data_and_counts_clusters(tmp_path):
     bench("report", "--results", tmp_path / "quick", "--output", tmp_path)
     page = (tmp_path / "quality.md").read_text()
     assert "## Robustness" in page
+    assert "## Small studies" in page
     assert "## Number of clusters" in page
 
 

@@ -195,7 +195,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "{chance:.0%} would be by chance"
     ).format,
     "columns unrelated": (
-        "view {subject!r} hardly counts: what is near in one half of its columns is not near in "
+        "view {subject!r} counts for less: what is near in one half of its columns is not near in "
         "the other half (reliability {reliability:.2f}, in the best view {best:.2f}), so that it "
         "has no clusters but those of crossing its columns"
     ).format,
