@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import figures
+from benchmarks import few_rows, figures
 from benchmarks.results import Row
 from benchmarks.suite_networks import MULTIPLEX
 from benchmarks.tables import done, entry, failures, mark, table
@@ -181,7 +181,8 @@ def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
         "a hundred moved in every view by ten standard deviations of each column; one row in ten "
         "repeated; one row in five empty in each view. Means over draws."
     )
-    kept = [row for row in rows if done(row) and row["change"] != "number"]
+    apart = ("number", few_rows.CHANGE)  # tables of their own
+    kept = [row for row in rows if done(row) and row["change"] not in apart]
     changes = list(dict.fromkeys(row["change"] for row in kept))
     lines = []
     for dataset, method in dict.fromkeys((row["dataset"], row["method"]) for row in kept):

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import (
     choice,
     excerpts,
+    few_rows,
     figures,
     machine,
     neighbors,
@@ -74,6 +75,7 @@ def write(results: Path, output: Path) -> Path:
         ("numbers", choice.numbers_section),
         ("complementary", quality.complementary_section),
         ("robustness", quality.robustness_section),
+        ("robustness", few_rows.section),
         ("practice", quality.practice_section),
         ("cells", quality.cells_section),
         ("networks", quality.networks_section),

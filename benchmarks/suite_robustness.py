@@ -1,11 +1,12 @@
-"""What a noise view, rows moved far out, repeated rows and empty rows cost."""
+"""What a noise view, rows moved far out, repeated rows and empty rows cost, and fits of 60 rows."""
 
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import Dataset, load
+from benchmarks import few_rows
+from benchmarks.datasets import LOADERS, Dataset, load
 from benchmarks.judge import Settings
 from benchmarks.labels import measure
 from benchmarks.methods import find_methods
@@ -46,6 +47,10 @@ def run(
                         draw=draw,
                         method=method.name,
                     )
+    if not only:
+        every = ("digits",) if quick else tuple(name for name in LOADERS if name != "digits")
+        few = few_rows.wanted(datasets or every, quick)
+        results.add_all(few_rows.measure, few, settings.n_threads)
 
 
 def found(name: str, quick: bool) -> Dataset | None:

@@ -214,12 +214,14 @@ def test_robustness_changes_the_data(tmp_path):
         "far rows",
         "repeated rows",
         "empty rows",
+        "60 rows",
     }
     assert all(row["status"] == "ok" for row in found)
     bench("quality", "--quick", "--output", tmp_path, "--only", "rmgl_defaults")  # whose page it is
     bench("report", "--results", tmp_path / "quick", "--output", tmp_path)
     page = (tmp_path / "quality.md").read_text()
     assert "## Robustness" in page
+    assert "## Small studies" in page
 
 
 def test_cells_are_removed_and_filled(measured):

@@ -60,7 +60,7 @@ def test_the_report_says_that_the_columns_of_a_table_are_unrelated():
     assert said == ["table"]
     assert report.views[0].reliability > 0.1
     assert report.views[1].reliability == 0
-    assert "view 'table' has little weight" in str(report)
+    assert "view 'table' has reduced weight" in str(report)
 
 
 @pytest.mark.parametrize("n_columns", [2, 4])

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from rmgl.automatic.consensus import consensus_name, free_name, incomplete_space
 from rmgl.automatic.policy import Policy
+from rmgl.automatic.small import doubt_of
 from rmgl.automatic.spaces import Spaces
 from rmgl.edges import Candidates, find_candidates, resolve
 from rmgl.edges.local_scaling import STAND_IN, NearBlock, nearest_of_all
@@ -102,8 +103,10 @@ class Task:
         """The weight of the neighbor layer, as a share of that of all other layers.
 
         Rows that are smoothed along networks fall into more small groups, which it has to link.
+        Where entities are few, learned layers are uncertain (`rmgl.automatic.small`).
         """
-        return self.policy.neighbor_share * (1 + self.network_share)
+        doubt = doubt_of(self.views.n_rows, self.policy.few_entities)
+        return max(self.policy.neighbor_share, doubt) * (1 + self.network_share)
 
     def origin_of_all(self, role: Role, name: str) -> Origin:
         """The origin of a layer of all views side by side."""

@@ -37,10 +37,11 @@ class Guidance:
     guidance: tuple[float, ...] = ranged((0.3,), 0.0, 100.0)
     """How strongly the common embedding guides the layers, in each pass."""
     coupling: float = ranged(0.01, 1e-6, 100.0)
-    """Largest beta, as a share of the one at which an edge between two clusters costs 1 more."""
+    """Largest beta of a learned layer, as a share of the one at which an edge between two clusters
+    costs 1 more."""
     neighbor_share: float = ranged(0.2, 0.0, 100.0)
     """Weight of the plain neighbor layer in the common graph, as a share of the weight of all other
-    layers (0: no such layer)."""
+    layers (0: no such layer). Where entities are few, it is larger (`few_entities`)."""
     unit_rows: bool = True
     """Whether k-means sees the rows of the embedding with length one."""
 

@@ -5,17 +5,18 @@ each divided by its spread.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from rmgl.automatic.small import FEW_ENTITIES, doubt_of, undecided
 from rmgl.automatic.smoothing import Smoothing
 from rmgl.edges.space import Rows, Space, Square, Summed
 from rmgl.matrix import Floats, Indices, side_by_side, total_variance
 from rmgl.running.threads import Team, is_small, require_memory
-from rmgl.views.halves import parts_by
+from rmgl.views.halves import SURE, parts_by
 from rmgl.views.views import Views
 
 MOST_SQUARE_BYTES = 1 << 30
@@ -30,6 +31,8 @@ class Spaces:
     """The space of all rows of every view, rows that are missing from it included; None if rows are
     too many.
     """
+    few_entities: int = field(default=FEW_ENTITIES, kw_only=True)
+    """Number of entities below which it is in doubt whether a view is reliable."""
 
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
@@ -75,17 +78,20 @@ class Spaces:
     def parts(self) -> Floats:
         """What each view counts for, by its reliability beside that of the most reliable one.
 
-        A view without columns, such as a network, counts in full.
+        A view without columns, such as a network, counts in full. Where entities are few, a view
+        that may be reliable counts for something (`rmgl.automatic.small`).
         """
         if len(self.views) == 1:
             return np.ones(1)
-        known = [self.reliability_of(view) for view in range(len(self.views))]
+        halves = [view.halves() for view in self.views]
+        known = [None if half is None else half.reliability() for half in halves]
         best = max((value for value in known if value is not None), default=0.0)
-        return parts_by(np.array([best if value is None else value for value in known]), best)
-
-    def reliability_of(self, view: int) -> float | None:
-        """The reliability of a view (`rmgl.views.halves`); None if it has no columns."""
-        return self.views[view].reliability()
+        parts = parts_by(np.array([best if value is None else value for value in known]), best)
+        doubt = doubt_of(self.views.n_rows, self.few_entities)
+        if doubt == 0:
+            return parts
+        deviations = [SURE if half is None else half.deviations() for half in halves]
+        return np.maximum(parts, doubt * undecided(np.array(deviations)))
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
@@ -107,7 +113,8 @@ class Spaces:
         squares = (
             None if self.squares is None else [square.among(entities) for square in self.squares]
         )
-        return Spaces(self.views.of_entities(entities), squares)
+        views = self.views.of_entities(entities)
+        return Spaces(views, squares, few_entities=self.few_entities)
 
     def own(self, view: int) -> Space:
         """The space of a view, without the entities that are missing from it."""

@@ -20,6 +20,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
+from rmgl.automatic.small import FEW_ENTITIES
 from rmgl.edges import PairList, Vector
 from rmgl.edges.interface import as_vector
 from rmgl.edges.space import Space
@@ -48,8 +49,9 @@ class Weighing:
     least_roughness: float = ranged(0.005, 0.0, 1.0)
     """Added to every roughness, so that a view that agrees perfectly does not get all the weight.
     """
-    few_entities: int = ranged(100, 0, 1e9)
-    """Number of entities below which the uncertainty of the roughness is added to it."""
+    few_entities: int = ranged(FEW_ENTITIES, 0, 1e9)
+    """Number of entities below which the uncertainty of the roughness is added to it, the neighbor
+    layer counts for more, and views that may be reliable count for something."""
     small_component: float = ranged(0.2, 0.0, 1.0)
     """Size, as a share of a mean cluster, below which the edges of a component do not count in
     roughness and weights, nor do those between identical rows (0: all edges count)."""

@@ -234,7 +234,7 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     wanted = wanted_pairs(views, asked, parameters.n_neighbors)
     pairs = list(wanted.values())
     task = Task(
-        spaces=Spaces.of(views, pairs, work.team),
+        spaces=replace(Spaces.of(views, pairs, work.team), few_entities=rules.few_entities),
         # a given graph has its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
         n_neighbors=parameters.n_neighbors,

@@ -196,7 +196,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "nearest neighbors are in the same cluster, compared with {chance:.0%} by chance"
     ).format,
     "columns unrelated": (
-        "view {subject!r} has little weight: entities that are close in one half of its "
+        "view {subject!r} has reduced weight: entities that are close in one half of its "
         "columns are not close in the other half (reliability {reliability:.2f}, in the "
         "best view {best:.2f}), so its only clusters are the combinations of its "
         "columns' values"

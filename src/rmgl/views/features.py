@@ -156,11 +156,11 @@ class FeatureView(View):
     def variance(self) -> float:
         return total_variance(self.measured())
 
-    def reliability(self) -> float:
+    def halves(self) -> Halves:
         rows = np.arange(self.n_rows) if self.entities is None else self.entities
         some = rows[sample_of(rows.size)]
         X, gaps = self.matrix[some], None if self.gaps is None else self.gaps[some]
-        return Halves(X, column_groups(X, self.encoding, self.scaler), gaps).reliability()
+        return Halves(X, column_groups(X, self.encoding, self.scaler), gaps)
 
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState

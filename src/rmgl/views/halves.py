@@ -137,15 +137,34 @@ class Halves:
         >>> round(noise.reliability(), 1), round(twice.reliability(), 1)
         (0.0, 0.9)
         """
+        h, q, deviation = self.means
+        return float(reliability_by(h + SURE * deviation, q))
+
+    def deviations(self) -> float:
+        """Return how many standard deviations h is below its mean by chance.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> noise, twice = Halves(X, np.arange(2)), Halves(X[:, [0, 0]], np.arange(2))
+        >>> noise.deviations() < 3 < twice.deviations()
+        True
+        """
+        h, _, deviation = self.means
+        return (1 - h) / deviation if deviation > 0 else 0.0
+
+    @cached_property
+    def means(self) -> tuple[float, float, float]:
+        """h, q and the deviation of h by chance, means over random halves."""
         if self.n_columns < 2:
-            return 0.0
+            return UNRELATED
         found = []
         for first in self.halves():
             one, other = self.distances_in(first[self.columns])
             known = len(one) >= FEWEST  # otherwise hardly any row has entries in both halves
             found += [compared(one, other), compared(other, one)] if known else [UNRELATED] * 2
-        h, q, deviation = np.mean(found, axis=0)
-        return float(reliability_by(h + SURE * deviation, q))
+        h, q, deviation = np.mean(found, axis=0).tolist()
+        return h, q, deviation
 
     def distances_in(self, first: Mask) -> tuple[Floats, Floats]:
         """Return the squared distances in some of the columns that vary, and in the rest.

@@ -25,6 +25,7 @@ from rmgl.matrix import Matrix
 from rmgl.running.threads import Check, InParts, one_part
 from rmgl.views.canonical import Keys, Vector
 from rmgl.views.encoding import Encoding
+from rmgl.views.halves import Halves
 from rmgl.views.incomplete import Mask
 from rmgl.views.scaling import Scaler
 
@@ -193,9 +194,14 @@ class View(ABC):
         """Return the total variance: half the mean squared distance of two random entities."""
         return float(self.own().mean() / 2)
 
+    def halves(self) -> Halves | None:
+        """Return the columns in halves, of a sample of the rows (None: it has no columns)."""
+        return None
+
     def reliability(self) -> float | None:
         """Return the agreement between halves of its columns. None if it has no columns."""
-        return None
+        halves = self.halves()
+        return None if halves is None else halves.reliability()
 
     def wanted(self, alpha: float, asked: Any) -> Any:
         """Return the pairs that may become edges for a given alpha. None if the pairs are given.
