@@ -18,7 +18,7 @@ def blobs(rng, n, width=6):
 
 def neighbor_share(views, **numbers):
     policy = Policy(**numbers)
-    unused = dict.fromkeys(("n_neighbors", "search", "team", "random_state", "run"))
+    unused = dict.fromkeys(("n_neighbors", "wanted", "stores", "team", "random_state", "run"))
     spaces = Spaces(views, None, few_entities=policy.few_entities)
     return Task(spaces=spaces, policy=policy, **unused).neighbor_share
 

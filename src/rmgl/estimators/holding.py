@@ -287,7 +287,7 @@ class Predictor(FittedClusterer):
         >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
         >>> model = RMGL(2, random_state=0).fit(views)
         >>> model.predict_proba({"a": [[0.2], [4.9]]}).round(1).tolist()
-        [[0.9, 0.1], [0.1, 0.9]]
+        [[0.8, 0.2], [0.2, 0.8]]
         """
         if has_dask(X) and observed is None:
             shape = (len(self.layers_), self.n_clusters_) if by_view else (self.n_clusters_,)

@@ -214,7 +214,8 @@ class RMGL(Learner, Presenter, Subsetter):
 
     Examples
     --------
-    >>>     >>> from rmgl import RMGL
+    >>> import numpy as np
+    >>> from rmgl import RMGL
     >>> rng = np.random.default_rng(0)
     >>> centers = np.repeat([0.0, 5.0, 10.0], 20)[:, None]
     >>> left, right = centers + rng.normal(size=(60, 2)), -centers + rng.normal(size=(60, 3))
