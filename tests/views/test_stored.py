@@ -106,7 +106,7 @@ def bad_stored(folder):
     yield folder / "thin.npy", "view 'a' has no columns"
     yield folder / "flat.npy", "rows and columns of numbers were expected"
     yield folder / "text.npy", "rows and columns of numbers were expected"
-    yield folder / "none.npy", "is not known: use a Dask array"
+    yield folder / "none.npy", "no such file or folder"
     yield dask.delayed(np.ones((60, 2))), "view 'a' is a dask.delayed object.*from_delayed"
     yield dd.from_pandas(table, npartitions=2)["size"], "view 'a' is a Dask Series with 1 dimension"
     yield folder / "parquet", "view 'a': .*parquet cannot be read as a Parquet file or a folder"
@@ -119,3 +119,45 @@ def test_bad_storage(tmp_path):
     for view, message in bad_stored(tmp_path):
         with pytest.raises(ValueError, match=message):
             RMGL(2).fit({"a": view})
+
+
+def test_paths_may_be_text(tmp_path):
+    np.save(tmp_path / "a.npy", X)
+    found = read_stored({"a": str(tmp_path / "a.npy"), "b": X})
+    np.testing.assert_array_equal(found["a"], X)
+
+
+def test_a_group_of_one_array_keeps_its_name(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    zarr.open_group(str(tmp_path / "g.zarr"), mode="w").create_array("rna", data=X)
+    assert list(read_stored(tmp_path / "g.zarr")) == ["rna"]
+    with pytest.raises(ValueError, match="view names must differ"):
+        read_stored({"g": tmp_path / "g.zarr", "g_rna": X, "other": X})
+
+
+def test_no_view_is_read_that_does_not_fit_into_memory(tmp_path, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    np.save(tmp_path / "a.npy", X)
+    monkeypatch.setattr("rmgl.running.threads.available_memory", lambda: 1000)
+    for view in (tmp_path / "a.npy", da.from_array(X)):
+        with pytest.raises(MemoryError, match="view 'view_0': its numbers need at least"):
+            read_stored(view)
+
+
+def test_files_that_are_missing_or_damaged_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"view 'a': .*nope.npy: no such file or folder"):
+        read_stored({"a": tmp_path / "nope.npy"})
+    (tmp_path / "bad.npy").write_bytes(b"12345")
+    with pytest.raises(ValueError, match=r"view 'a': .*bad.npy: "):
+        read_stored({"a": tmp_path / "bad.npy"})
+
+
+def test_new_rows_may_be_stored(tmp_path):
+    left, right = X + 5 * (np.arange(600) % 2)[:, None], X[:, :3]
+    model = RMGL(2, random_state=0).fit({"a": left, "b": right})
+    np.save(tmp_path / "a.npy", left[:20])
+    new = {"a": tmp_path / "a.npy", "b": right[:20]}
+    np.testing.assert_array_equal(model.predict(new), model.labels_[:20])
+    np.save(tmp_path / "all.npy", left)
+    explained = model.explain({"a": tmp_path / "all.npy", "b": right})
+    assert str(explained) == str(model.explain({"a": left, "b": right}))

@@ -142,7 +142,7 @@ def cluster(
     pictures, page = not no_plots and pictures_possible(), not no_report and page_possible()
     written = Output(output, pictures, page, graphml, edge_lists, force)
     with in_one_line(*REFUSED):
-        check_paths(source, written, save, checkpoint, on_workers)
+        check_paths(source, written, save, checkpoint)
     parameters |= {"random_state": seed, "n_jobs": jobs}
     if isinstance(clusters, range):
         cluster_several(clusters, parameters, source, written, quiet)

@@ -28,7 +28,7 @@ from rmgl.storage.edge_lists import EdgeList, new_edges, read_edge_list, with_ne
 from rmgl.storage.inspection import inspect_file
 from rmgl.storage.outcome_file import check_outcome, colors_of, read_outcome
 from rmgl.storage.output import check_names, new_folder, write_predictions, write_results
-from rmgl.storage.paths import Output, Source, check_view_names
+from rmgl.storage.paths import Output, Source, check_view_names, is_stored_folder
 from rmgl.storage.readers import read_views
 from rmgl.views.features import FeatureView
 from rmgl.views.stored import read_stored
@@ -55,7 +55,7 @@ def cluster(
     began = perf_counter()
     with stages(is_watched(quiet)) as stage:
         stage("reading")
-        views, table = read_source(source, [model.n_clusters], on_workers=client is not None)
+        views, table = read_source(source, [model.n_clusters])
         seconds, warned = timed_fit(model, views, checkpoint, client)
         stage("second answers")
         _ = model.report_  # made now
@@ -70,15 +70,12 @@ def cluster(
     return text, [str(doubt) for doubt in model.report_.warnings]
 
 
-def read_source(
-    source: Source, numbers: Sequence[int | str], *, on_workers: bool = False
-) -> tuple[Views, Any]:
+def read_source(source: Source, numbers: Sequence[int | str]) -> tuple[Views, Any]:
     """The views in the files, and the table of columns that have no part in the fit; both are
     checked, with the numbers of clusters.
     """
-    paths = stored_paths(source) if on_workers else {}
-    in_folders = any(path.is_dir() for path in paths.values())
-    views = Views.of(read_stored(paths)) if in_folders else views_in(source)
+    in_folders = any(map(is_stored_folder, source.inputs))
+    views = Views.of(read_stored(stored_paths(source))) if in_folders else views_in(source)
     further, index = source.outcome, views.index
     table = None if further is None else read_outcome(further.path, source.id_column, index)
     check_names(views.names, index)
@@ -148,7 +145,14 @@ def stored_paths(source: Source) -> dict[str, Path]:
     """The paths of views by name, if arrays or tables can be read from all as they are stored."""
     inputs, selection = source.inputs, source.selection
     plain = selection.is_all and source.id_column is None and not source.networks
-    if not plain or not all(path.is_dir() or path.suffix in AS_STORED for path in inputs):
+    if not plain or not all(is_stored_folder(path) or path.suffix in AS_STORED for path in inputs):
+        folder = next(filter(is_stored_folder, inputs), None)
+        if folder is not None:
+            raise ValueError(
+                f"{folder} is a folder of arrays or Parquet files: combine it only with others, "
+                "with .npy and with .parquet files, and without --id, --view, --columns, --drop, "
+                "--sheet and --network"
+            )
         return {}
     names = [selection.names.get(path, path.stem) for path in inputs]
     check_view_names(names)

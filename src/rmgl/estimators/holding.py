@@ -32,6 +32,7 @@ from rmgl.results.report import Report
 from rmgl.running.threads import number_of_workers, team_of
 from rmgl.storage.saved_models import NOTED, read_model, write_model
 from rmgl.views.check_view import has_dask, is_collection_of_views, is_given_view
+from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
 
 REPORTING = threading.Lock()
@@ -326,7 +327,7 @@ class Predictor(FittedClusterer):
 
     def _place(self, X: Any, observed: Any = None, scored: bool = False) -> Placed:
         check_is_fitted(self)
-        views = self.fitted_.views
+        views, X = self.fitted_.views, read_stored(X, self.align is not None)
         numbers = views[0].rows is not None and views[0].encoding is None
         features = numbers and not is_collection_of_views(X) and not is_given_view(X)
         one_matrix = features and not isinstance(X, Views) and getattr(X, "ndim", 2) == 2

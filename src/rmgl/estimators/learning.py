@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,8 +11,8 @@ from rmgl.fitting.ready import Ready, in_canonical_order, scaled
 from rmgl.model.known import check_known
 from rmgl.model.run import Run
 from rmgl.results.weak_points import warn_about
-from rmgl.running.threads import number_of_workers, team_of
-from rmgl.views.check_view import is_given_view
+from rmgl.running.threads import Searching, number_of_workers, team_of
+from rmgl.views.check_view import has_stored, is_given_view
 from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
 
@@ -21,7 +20,19 @@ from rmgl.views.views import Views
 class Learner(Predictor):
     """A clusterer that learns a model from views in memory or in files."""
 
-    def _ready(self, X: Any, y: Any, observed: Any) -> Ready:
+    def _learn_from(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
+        """Fit a model here or, with a client, let its workers search."""
+        if client is None and has_stored(X):
+            from rmgl.distributed.workers import current_client
+
+            client = current_client()
+        if client is None:
+            X = read_stored(X, self.align is not None)
+            self._learn(self._ready(X, y, observed), run)
+        else:
+            self._learn_on_workers(X, y, observed, run, client)
+
+    def _ready(self, X: Any, y: Any, observed: Any, searching: Searching | None = None) -> Ready:
         """Check the views, and scale them. What is not scaled is not kept beside them."""
         parameters, X = self._parameters, [X] if is_given_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
@@ -29,29 +40,26 @@ class Learner(Predictor):
         self._note_features(X, views)
         index, recognized = views.index, views.recognized
         known = None if y is None else check_known(y, views.n_rows, parameters.given_number)
-        tied = known is not None and not found_without(views, known, parameters)
+        tied = known is not None and not found_without(views, known, parameters, searching)
         views, canonical = in_canonical_order(views, parameters, known)
         return scaled(
             views, canonical, parameters, index=index, recognized=recognized, known=known, tied=tied
         )
 
-    def _learn(self, ready: Ready, run: Run, searching: Callable[[Any], Any] | None = None) -> None:
+    def _learn(self, ready: Ready, run: Run, searching: Searching | None = None) -> None:
         """Fit the model, keep it, and warn about its weak points."""
         with team_of(number_of_workers(self.n_jobs), searching) as team:
             self._keep(fit_model(ready, self._parameters, run, team))
         warn_about(self.fitted_)
 
     def _learn_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
-        """Read stored views, and let the workers search, if there are any."""
+        """Read stored views, and let the workers of the client search."""
         from rmgl.distributed import prepare
         from rmgl.distributed.searched_rows import SearchedRows
-        from rmgl.distributed.workers import current_client
 
-        client, labeled = current_client() if client is None else client, self.align is not None
-        if client is None:
-            self._learn(self._ready(read_stored(X, labeled), y, observed), run)
-            return
         with prepare.searching_on(client, self._parameters.verbose > 0) as workers:
-            ready = self._ready(prepare.loaded(X, workers, labeled), y, observed)
+            X = prepare.loaded(X, workers, self.align is not None)
+            searching = partial(SearchedRows.of_rows, workers)
+            ready = self._ready(X, y, observed, searching)
             prepare.check_plan(ready.views, workers, self.n_neighbors, self.candidates)
-            self._learn(ready, run, partial(SearchedRows.of_rows, workers))
+            self._learn(ready, run, searching)

@@ -34,6 +34,7 @@ from rmgl.storage.multigraph import (
     write_graphmls,
 )
 from rmgl.storage.output import layer_file_names
+from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
 
 
@@ -225,7 +226,7 @@ class Presenter(FittedClusterer):
         absent from all of these.
         """
         fitted = self.fitted_.views
-        rows = features_again(fitted, X)
+        rows = features_again(fitted, read_stored(X, self.align is not None))
         if rows is None:
             return fitted
         rows = with_all_entities(fitted, rows, self.align)

@@ -29,7 +29,6 @@ from rmgl.estimators.subsetting import Subsetter
 from rmgl.layer import SOLVERS
 from rmgl.model.run import Run
 from rmgl.running.progress import stages
-from rmgl.views.check_view import has_stored
 from rmgl.views.scaling import METRICS
 
 AUTO = one_of("auto")
@@ -362,10 +361,7 @@ class RMGL(Learner, Presenter, Subsetter):
         with stages(self.verbose > 0) as stage:
             run = Run(callback, self.max_seconds, checkpoint, stage)
             run.stage("scaling")
-            if client is None and not has_stored(X):
-                self._learn(self._ready(X, y, observed), run)
-            else:
-                self._learn_on_workers(X, y, observed, run, client)
+            self._learn_from(X, y, observed, run, client)
         return self
 
     @property

@@ -31,7 +31,7 @@ from rmgl.model.problems import Stores, ViewProblem, candidates_in_order, given_
 from rmgl.model.run import Run
 from rmgl.placing.outliers import score_outliers
 from rmgl.running.progress import Stopwatch
-from rmgl.running.threads import Team, number_of_workers, team_of
+from rmgl.running.threads import Searching, Team, number_of_workers, team_of
 from rmgl.views.canonical import alike_among
 from rmgl.views.views import Views
 
@@ -167,26 +167,32 @@ def why_stopped(work: Work) -> str:
     )
 
 
-def found_without(views: Views, known: Indices, parameters: Parameters) -> bool:
+def found_without(
+    views: Views, known: Indices, parameters: Parameters, searching: Searching | None = None
+) -> bool:
     """Whether a fit without the known labels agrees with nearly all of them, so that they need not
     change the layers.
 
-    With a time limit it is not tried.
+    With a time limit it is not tried. `searching` lets Dask workers search.
     """
     if parameters.max_seconds is not None:
         return False
     seed = parameters.random_state if isinstance(parameters.random_state, Integral) else 0
     plain = replace(parameters, random_state=seed)
-    model = fit_quietly(scaled(*in_canonical_order(views, plain), plain, index=views.index), plain)
+    ready = scaled(*in_canonical_order(views, plain), plain, index=views.index)
+    model = fit_quietly(ready, plain, searching)
     if model.n_clusters <= known.max():
         return False
     found, fixed = matched(model.labels, known, model.n_clusters), known >= 0
     return bool(np.mean(found[fixed] == known[fixed]) >= AGREEING)
 
 
-def fit_quietly(ready: Ready, parameters: Parameters) -> FittedModel:
+def fit_quietly(
+    ready: Ready, parameters: Parameters, searching: Searching | None = None
+) -> FittedModel:
     """A fit beside that of the caller, without warnings, progress and checkpoint."""
-    with warnings.catch_warnings(), team_of(number_of_workers(parameters.n_jobs)) as team:
+    n_threads = number_of_workers(parameters.n_jobs)
+    with warnings.catch_warnings(), team_of(n_threads, searching) as team:
         warnings.simplefilter("ignore")
         return fit_model(ready, parameters, Run(), team)
 

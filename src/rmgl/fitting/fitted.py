@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,9 @@ class FittedModel:
         return float(np.quantile(learned, share, method="higher"))
 
 
+ARRANGING = Lock()
+
+
 class PlacingModel(FittedModel):
     """A model that arranges its rows for the first chunk of new rows, and keeps that for others."""
 
@@ -227,8 +231,9 @@ class PlacingModel(FittedModel):
         return {}
 
     def placement(self, scored: bool = False) -> Placement:
-        if scored not in self._placements:
-            self._placements[scored] = super().placement(scored)
+        with ARRANGING:  # threads of a worker place chunks at once
+            if scored not in self._placements:
+                self._placements[scored] = super().placement(scored)
         return self._placements[scored]
 
     def __getstate__(self) -> dict[str, Any]:

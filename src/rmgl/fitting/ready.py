@@ -131,13 +131,6 @@ class Parameters:
         """
         return None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
 
-    @property
-    def of_plain_tables(self) -> bool:
-        """Whether workers can prepare tables of numbers for a fit with these parameters."""
-        plain = self.align is None and self.views is None
-        euclidean = isinstance(self.metric, str) and self.metric == "euclidean"
-        return plain and euclidean and self.automatic and self.rules.local_scaling
-
     def essential(self) -> dict[str, Any]:
         """What the result depends on, as a file can hold it."""
         return {

@@ -192,6 +192,10 @@ class Interrupted(Exception):
     """Raised inside a worker when the main thread has stopped the run."""
 
 
+Searching = Callable[[Any], Any]
+"""searching(rows) -> a space of rows that Dask workers search."""
+
+
 class Team:
     """A team of `n_threads` threads.
 
@@ -199,7 +203,7 @@ class Team:
     stopped.
     """
 
-    def __init__(self, n_threads: int, searching: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, n_threads: int, searching: Searching | None = None) -> None:
         """`searching(rows)` returns a space of rows that is searched elsewhere."""
         self.n_threads = n_threads
         self._searching = searching
@@ -255,7 +259,7 @@ class Team:
 
 
 @contextmanager
-def team_of(n_threads: int, searching: Callable[[Any], Any] | None = None) -> Iterator[Team]:
+def team_of(n_threads: int, searching: Searching | None = None) -> Iterator[Team]:
     """A team of threads that end with the block, even if it raises an exception."""
     with single_threaded("blas"):
         team = Team(n_threads, searching)

@@ -106,9 +106,7 @@ class Output:
     """Whether an old result is replaced."""
 
 
-def check_paths(
-    source: Source, output: Output, save: Path | None, checkpoint: Path | None, on_workers: bool
-) -> None:
+def check_paths(source: Source, output: Output, save: Path | None, checkpoint: Path | None) -> None:
     """Raise a ValueError for files of a fit that cannot be read, or must not be written."""
     written = {"output": output.folder, "saved model": save, "checkpoint": checkpoint}
     check_apart(written, source.all_paths)
@@ -117,7 +115,12 @@ def check_paths(
         check_file(save, output.force)
     if source.align is not None and source.id_column is None:
         raise ValueError(f"--align {source.align} needs row ids: name their column with --id")
-    check_inputs([path for path in source.all_paths if not (on_workers and path.is_dir())])
+    check_inputs([path for path in source.all_paths if not is_stored_folder(path)])
+
+
+def is_stored_folder(path: Path) -> bool:
+    """Whether a path is a zarr folder, or a folder of Parquet files."""
+    return path.is_dir() and (path.suffix == ".zarr" or any(path.glob("*.parquet")))
 
 
 def check_inputs(paths: Sequence[Path]) -> None:

@@ -91,7 +91,7 @@ def is_zarr(X: Any) -> bool:
 
 def is_stored(X: Any) -> bool:
     """Return whether a view has to be read first: a Dask collection, a zarr array, or a path."""
-    return is_dask(X) or isinstance(X, os.PathLike) or is_zarr(X)
+    return is_dask(X) or isinstance(X, str | os.PathLike) or is_zarr(X)
 
 
 def has_stored(data: Any) -> bool:

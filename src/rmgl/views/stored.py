@@ -1,4 +1,4 @@
-"""`StoredViews`: views that a fitted model reads from their storage on demand."""
+"""Read views that are stored in files, in zarr, or in Dask collections."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from rmgl.archive.array_file import read_header
 from rmgl.extras import not_installed
+from rmgl.running.threads import require_memory
 from rmgl.views.check_view import (
     Named,
     has_stored,
@@ -22,8 +23,8 @@ from rmgl.views.check_view import (
 from rmgl.views.views import Views
 
 KINDS = (
-    "a Dask array or DataFrame, a zarr array or group, a folder of Parquet files, an .npy file "
-    "or an array in memory"
+    "a Dask array or DataFrame, a zarr array or group or its folder, a Parquet file or a folder of "
+    "them, an .npy file or an array in memory"
 )
 
 
@@ -35,8 +36,12 @@ def read_stored(data: Any, labeled: bool = False) -> Any:
     """
     if isinstance(data, Views) or not has_stored(data):
         return data
-    views = [(name, in_memory(name, X, labeled)) for name, X in named_views(data)]
-    return dict(views) if isinstance(data, Mapping) or len(views) > 1 else views[0][1]
+    named = named_views(data)
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise ValueError(f"view names must differ, but they are {names}: rename the repeated ones")
+    views = {name: in_memory(name, X, labeled) for name, X in named}
+    return views if isinstance(data, Mapping) or names != ["view_0"] else views["view_0"]
 
 
 def named_views(data: Any) -> Named:
@@ -56,8 +61,11 @@ def in_memory(name: str, X: Any, labeled: bool) -> Any:
         return X
     if is_dask(X):
         check_dask(name, X)
+        if not hasattr(X, "to_dask_array") and not np.isnan(X.shape).any():  # else it is unknown
+            require_memory(8 * X.shape[0] * X.shape[1], f"view {name!r}: its numbers")
         return relabeled(X.compute(), labeled)
-    shape_of(name, X)  # which refuses what is not a view
+    rows, columns = shape_of(name, X)  # which refuses what is not a view
+    require_memory(8 * rows * columns, f"view {name!r}: its numbers")
     if is_zarr(X):
         return X[:]
     if is_zarr_folder(Path(X)):
@@ -80,7 +88,7 @@ def shape_of(name: str, X: Any) -> tuple[int, int]:
         return dask_shape(name, X)
     if is_zarr(X):
         return array_shape("the zarr array", name, X.shape, X.dtype)
-    if isinstance(X, os.PathLike):
+    if isinstance(X, str | os.PathLike):
         return path_shape(name, Path(X))
     shape: tuple[int, ...] = getattr(X, "shape", None) or np.shape(X)
     if len(shape) != 2:
@@ -112,9 +120,14 @@ def check_columns(name: str, n_columns: int) -> None:
 
 def path_shape(name: str, path: Path) -> tuple[int, int]:
     """Return the shape of an .npy file, a zarr folder, or a folder of Parquet files."""
+    if not path.exists():
+        raise ValueError(f"view {name!r}: {path}: no such file or folder")
     if path.suffix == ".npy" and path.is_file():
         with path.open("rb") as file:
-            header = read_header(file)
+            try:
+                header = read_header(file)
+            except ValueError as error:
+                raise ValueError(f"view {name!r}: {path}: {error}") from error
             header.check(f"view {name!r}: {path}", os.fstat(file.fileno()).st_size - file.tell())
         return array_shape(str(path), name, header.shape, header.dtype)
     if is_zarr_folder(path):
