@@ -176,8 +176,8 @@ def layers(rows: Rows) -> Iterable[str]:
         if both:
             ratios.append(f"{np.exp(np.mean(np.log(both))):.0f} times as long on {kind} layers")
     yield paragraph(
-        f"A layer of {largest:,} nodes takes {min(own):.2f} to {max(own):.2f} s to a KKT residual "
-        f"of 1e-6. The paper's dual ascent takes {' and '.join(ratios)} (geometric means)."
+        f"Learning a layer of {largest:,} nodes to a KKT residual of 1e-6 takes {min(own):.2f} to "
+        f"{max(own):.2f} s. The paper's dual ascent takes {' and '.join(ratios)} (geometric means)."
     )
 
 
@@ -196,9 +196,9 @@ def complementary(rows: Rows) -> Iterable[str]:
     every, usual = ([score(method, of) for method in both] for of in (kinds, kinds[:-1]))
     yield paragraph(
         "If each view separates only some of the clusters, spectral clustering of the concatenated "
-        f"views is hard to beat. On {len(kinds)} kinds of generated data, RMGL reaches a mean NMI "
-        f"of {every[0]} (baseline {every[1]}); without the one kind that has a misleading view, "
-        f"{usual[0]} (baseline {usual[1]})."
+        f"views is hard to beat. On {len(kinds)} kinds of simulated data, RMGL reaches a mean NMI "
+        f"of {every[0]} (baseline {every[1]}); excluding the one kind that has a misleading view, "
+        f"it reaches {usual[0]} (baseline {usual[1]})."
     )
 
 
@@ -212,12 +212,13 @@ def incomplete(rows: Rows) -> Iterable[str]:
     new = [row for row in found if row["what"] == "new rows"]
     if not new or 0.0 not in shares or len(shares) < 2:
         return
-    *first, last = (f"{np.mean(nmi):.3f} if {s:.0%}" for s, nmi in shares.items() if s)
-    lost = f"{', '.join(first)} and {last} of the (row, view) pairs are missing"
+    known = [(f"{share:.0%}", f"{np.mean(nmi):.3f}") for share, nmi in shares.items() if share]
+    lost, scores = (f"{', '.join(some[:-1])} and {some[-1]}" for some in zip(*known, strict=True))
     fitted, rest, half = (np.mean([row[name] for row in new]) for name in ("fitted", "nmi", "half"))
     yield paragraph(
-        f"On the digits, the NMI is {np.mean(shares[0.0]):.3f} for complete data, {lost}. A model "
-        f"fitted on 80 % of the rows (NMI {fitted:.3f}) labels the other rows with an NMI of "
+        f"On the digits, the NMI is {np.mean(shares[0.0]):.3f} with complete data, and {scores} "
+        f"when {lost} of the (row, view) pairs are missing. A model "
+        f"fitted on 80% of the rows (NMI {fitted:.3f}) labels the other rows with an NMI of "
         f"{rest:.3f}, or {half:.3f} if each of them has only three of the six views."
     )
 

@@ -24,12 +24,14 @@ def check_ranges(group: Any) -> None:
         given = getattr(group, item.name)
         if isinstance(item.default, tuple) and isinstance(given, Real):
             raise ValueError(f"policy: {item.name}={given!r} must be a tuple of numbers")
-        kind, words = (Integral, "a whole number ") if type(item.default) is int else (Real, "")
+        is_whole = type(item.default) is int
+        kind, words = (Integral, "a whole number") if is_whole else (Real, "a number")
+        words = "numbers" if isinstance(item.default, tuple) else words
         for value in given if isinstance(given, tuple) else (given,):
             is_number = isinstance(value, kind) and not isinstance(value, bool)
             if not is_number or not least <= float(value) <= most:
                 raise ValueError(
-                    f"policy: {item.name}={given!r} must be {words}from {least:g} to {most:g}"
+                    f"policy: {item.name}={given!r} must be {words} from {least:g} to {most:g}"
                 )
 
 

@@ -284,7 +284,7 @@ def test_the_report_names_every_view_scale_and_warning():
     for warning in report.warnings:
         assert f"Warning: {warning}" in text
     assert "90 entities, 4 views, 3 clusters (given)." in text
-    assert "the exact solutions over all pairs" in text
+    assert "exact solutions over all pairs" in text
     assert [view.weight for view in report.views] == model.view_weights_.tolist()
 
 

@@ -513,7 +513,7 @@ def test_set_output_gives_tables():
 
 OLD, _, NEW, _ = split()
 ERRORS = {
-    "unknown view": ({"third": NEW["view 0"]}, {}, r"the model has no views \['third'\]"),
+    "unknown view": ({"third": NEW["view 0"]}, {}, r"unknown views \['third'\]"),
     "columns": (
         {"view 0": NEW["view 1"]},
         {},
@@ -532,7 +532,7 @@ ERRORS = {
     "an entry": (
         [None, None, np.where(np.eye(2, 6) > 0, np.nan, 1.0)],
         {},
-        r"view 'view 2' has NaN in 2 entries",
+        r"view 'view 2' has NaN cells \(2 in all\)",
     ),
     "no views": ({}, {}, r"no views were given"),
     "rows differ": (

@@ -288,7 +288,7 @@ def test_a_column_that_the_fit_left_out_is_not_one_that_it_used(model, table):
 )
 def test_columns_of_the_fit_are_refused_by_content(model, views, table, copy):
     again = table.assign(another=copy(views)).sample(frac=1, random_state=3)
-    with pytest.raises(ValueError, match="column 'another' was used in the fit: it puts"):
+    with pytest.raises(ValueError, match="column 'another' was used in the fit: it orders"):
         model.associate(again)
 
 
@@ -310,7 +310,7 @@ def test_content_is_compared_in_sparse_views_and_views_with_gaps():
     counts = sparse.csr_array(rng.poisson(1.5, size=(120, 30)) * (1 + 2 * target[:, None]))
     model = RMGL(2, random_state=0).fit({"holes": holes, "counts": counts})
     for given in (holes[:, 2], counts.toarray()[:, 7].astype(float)):
-        with pytest.raises(ValueError, match="was used in the fit: it puts"):
+        with pytest.raises(ValueError, match="was used in the fit: it orders"):
             model.associate({"again": given})
     model.associate(
         {"other": np.where(np.isnan(holes[:, 2]), 0, holes[:, 2] + rng.normal(size=120))}

@@ -162,7 +162,7 @@ def test_errors_name_the_view_or_the_parameter(with_counts):
         ValueError, match="view 'counts' has 7 columns, but the model was fitted on 8"
     ):
         model.explain({**views, "counts": views["counts"][:, :7]})
-    with pytest.raises(ValueError, match=r"no views \['other'\]"):
+    with pytest.raises(ValueError, match=r"unknown views \['other'\]"):
         model.explain({"other": views["counts"]})
     with pytest.raises(
         ValueError, match="feature_names has 2 names for view 'counts', which has 8 columns"

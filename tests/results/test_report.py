@@ -270,10 +270,10 @@ def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
     agreements = (
         "on four fifths of the entities 0.99, without the layer of rna 0.50, without the layer "
-        "of protein 1.00, from plain neighbors alone 0.25."
+        "of protein 1.00, from the nearest-neighbor graph alone 0.25."
     )
     assert f"Agreement with quick refits (1: identical): {agreements}" in text
-    assert "plain neighbors alone" not in str(report(refits=Refits(0.987)))
+    assert "the nearest-neighbor graph alone" not in str(report(refits=Refits(0.987)))
     assert "quick refits" not in str(report())
 
 
@@ -283,8 +283,7 @@ def test_the_text_says_what_is_proved():
         str(report(exact=False, converged=False, kkt_residual=3e-4, doubts=DOUBTS)),
     )
     assert (
-        "Layers: the exact solutions over all pairs, KKT residual 1e-09; alternation converged."
-        in good
+        "Layers: exact solutions over all pairs, KKT residual 1e-09; alternation converged." in good
     )
     assert (
         "Layers: not known to be exact (rna: it is exact among its approximate candidates "
@@ -429,7 +428,7 @@ def test_the_report_says_why_a_share_is_not_known(rng):
     kept = Views.of({"one": rng.normal(size=(700, 2)), "many": sparse.csr_array(np.eye(700))})
     made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)
     assert [part.inside is None for part in made.views] == [False, True]
-    assert "Inside: share of the 12 nearest" in str(made)
+    assert "Inside: share of an entity's 12 nearest" in str(made)
     assert (
         "Inside is unknown for many: in this view, no entity has neighbors that can be distinguished"
         in str(made)

@@ -35,7 +35,7 @@ def test_the_word_follows_from_the_strength_of_the_evidence(strength, word, stab
     (finding,) = trust.findings
     assert finding.numbers["stability"] == stability
     assert finding.numbers["separation"] == pytest.approx((strength / stability) ** 2)
-    assert str(trust).startswith(f"{word}: the clusters found without a fifth of the entities")
+    assert str(trust).startswith(f"{word}: fits without a fifth of the entities")
 
 
 def test_the_policy_says_what_is_good_and_fair():

@@ -70,10 +70,10 @@ class Verdict:
 @record
 @dataclass(frozen=True)
 class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdict):
-    """The numbers and rules of the automatic choice; `docs/defaults.md` explains the default ones.
+    """Thresholds and rules for the automatic choices; `docs/defaults.md` explains the defaults.
 
-    A rule is the name of a built-in one or a function of your own. `RMGL(policy=Policy(...))` uses
-    them; a saved model keeps numbers and names, not functions.
+    A rule is the name of a built-in rule or your own function. Pass a policy to a model with
+    `RMGL(policy=Policy(...))`. A saved model stores the names of functions, not the functions.
 
     Examples
     --------

@@ -36,8 +36,8 @@ class SCML(LayersClusterer):
     ----------
     n_clusters : int
     merge : float >= 0
-        Weight of the distance to the subspaces of the single layers. Larger values bring the result
-        closer to them.
+        Weight of the distance to the subspaces of the individual layers. Larger values bring the
+        result closer to them.
     precomputed : bool
         Whether `fit` accepts adjacency matrices. Their diagonals are ignored. `fit` always
         recognizes `Layer` objects.
@@ -57,7 +57,7 @@ class SCML(LayersClusterer):
 
     Examples
     --------
-    Two given layers; each of them joins two of the three groups:
+    Two precomputed layers, each of which joins two of the three groups:
 
     >>> import numpy as np
     >>> from rmgl.baselines import SCML

@@ -111,8 +111,8 @@ def check_number(n_clusters: int | str, n_rows: int) -> None:
     """Raise a ValueError if there are more clusters than rows."""
     if n_clusters != "auto" and int(n_clusters) > n_rows:
         raise ValueError(
-            f"-k {n_clusters} asks for more clusters than the files have rows, which are {n_rows}: "
-            "ask for fewer"
+            f"-k {n_clusters} asks for more clusters than there are rows ({n_rows}): "
+            "choose a smaller number"
         )
 
 

@@ -72,18 +72,22 @@ def numbers_of_clusters(value: str) -> int | str | range:
     first, dash, last = value.partition("-")
     if dash and first.isdecimal() and last.isdecimal():
         if int(first) < 1:
-            raise click.BadParameter("0 is not a number of clusters: begin with 2 or more")
+            raise click.BadParameter("0 is not a valid number of clusters: start with 1 or more")
         if int(first) >= int(last):
-            raise click.BadParameter(f"{value!r} does not go from a smaller number to a larger one")
+            raise click.BadParameter(
+                f"{value!r} is not a range from a smaller number to a larger one"
+            )
         return range(int(first), int(last) + 1)
     try:
         number = int(value)
     except ValueError:
         raise click.BadParameter(
-            f"{value!r} is not a whole number, several such as 2-8, or auto"
+            f"{value!r} is not a whole number, a range such as 2-8, or auto"
         ) from None
     if number < 1:
-        raise click.BadParameter(f"{number} is not a number of clusters: give 2 or more, or auto")
+        raise click.BadParameter(
+            f"{number} is not a valid number of clusters: use 1 or more, or auto"
+        )
     return number
 
 
@@ -94,7 +98,7 @@ def number_of_threads(value: str) -> int:
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a whole number") from None
     if number == 0:
-        raise click.BadParameter("0 threads can do nothing: give 1 or more, or -1 for all cores")
+        raise click.BadParameter("0 is not a number of threads: use 1 or more, or -1 for all cores")
     return number
 
 

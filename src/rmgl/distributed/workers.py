@@ -1,10 +1,10 @@
 """Dask workers as the rest of the package sees them: named tasks, and waiting that never hangs.
 
-Every task is a pure function of rows that were sent, of the results of other tasks and of small arrays, and
-none is tied to a worker. When a worker is lost, Dask computes its tasks again on the others. Arrays
-are arguments of tasks, which the scheduler keeps, and are not scattered: scattered data would be
-lost with a worker. What many tasks need is the result of one task: it is sent once, and workers
-pass it on.
+Every task is a pure function of rows that were sent, of the results of other tasks and of small
+arrays, and none is tied to a worker. When a worker is lost, Dask computes its tasks again on the
+others. Arrays are arguments of tasks, which the scheduler keeps, and are not scattered: scattered
+data would be lost with a worker. What many tasks need is the result of one task: it is sent once,
+and workers pass it on.
 """
 
 from __future__ import annotations

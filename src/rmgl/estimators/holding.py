@@ -210,9 +210,9 @@ class Predictor(FittedClusterer):
         `predict_proba`).
 
         Columns of tables are matched with those of the fit by name, in any order. Columns that are
-        absent count as missing cells, and additional columns are ignored. A warning reports the
-        number of both. If more than half of the columns of a view are absent, a ValueError is
-        raised.
+        absent count as missing cells, and additional columns are ignored. A warning reports how
+        many columns are absent and how many are ignored. If more than half of the columns of a view
+        are absent, a ValueError is raised.
 
         Parameters
         ----------
@@ -225,9 +225,9 @@ class Predictor(FittedClusterer):
         unknown : float above 0, at most 1, optional
             Label rows that do not fit any cluster as -1: those with a higher outlier score
             (`score_samples`) than this share of the fitted entities. With 0.99, about one in a
-            hundred new rows from the fitted clusters is labeled -1 by mistake. Larger values make
-            fewer such mistakes, but also accept more rows that belong nowhere. By default, every
-            row is assigned to a cluster.
+            hundred new rows from the fitted clusters is labeled -1 by mistake. Larger values lead
+            to fewer such mistakes, but also accept more rows that belong to no cluster. By default,
+            every row is assigned to a cluster.
 
         Examples
         --------

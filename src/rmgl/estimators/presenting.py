@@ -96,7 +96,7 @@ class Presenter(FittedClusterer):
         treatment, survival.
 
         Numbers, dates and ordered categories use the Kruskal-Wallis test (effect size: epsilon
-        squared). Categories and truth values use the chi-squared test (with random tables if
+        squared). Categories and booleans use the chi-squared test (with random tables if
         expected counts are below 5; effect size: bias-corrected Cramer's V). Survival uses the
         log-rank test. Nothing is refitted.
 
@@ -107,8 +107,8 @@ class Presenter(FittedClusterer):
             If the fit had no row labels, rows are matched by position. Rows that are not in the fit
             are ignored, and entities that are absent from the table count as missing; the result
             reports both numbers. A column that was used in the fit raises an error, because its
-            p-value would be meaningless. Such columns are recognized by their names and by the
-            order into which they put the entities.
+            p-value would be meaningless. Such columns are recognized by their names and by how they
+            order the entities.
         time, event : names of two columns, optional
             Survival data. `time` is how long each entity was observed (a number >= 0, or a
             duration). `event` is whether the event happened at that time (true or false, or 1 or

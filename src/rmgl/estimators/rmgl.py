@@ -56,10 +56,11 @@ class RMGL(Learner, Presenter, Subsetter):
 
         z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2
 
-    The scales s and floors f are in `local_scaling_`, the rows g in `guide_`. Where each view
-    separates only some of the clusters, the costs of the consensus times `Layer.consensus_share`
-    are added. The graph of nearest neighbors of all views side by side is one more layer; it is
-    computed, not learned. With numbers for alpha and beta, the model is that of the paper.
+    The scales s and floors f are in `local_scaling_`, the rows g in `guide_`. If each view
+    separates only some of the clusters, the costs of the consensus, multiplied by
+    `Layer.consensus_share`, are added. The graph of nearest neighbors of all views side by side is
+    one more layer; it is computed, not learned. With numeric alpha and beta, the model is the one
+    in the paper.
 
     Parameters
     ----------
@@ -68,9 +69,9 @@ class RMGL(Learner, Presenter, Subsetter):
         separated clusters in the common graph (modularity) and in its embedding (silhouette);
         `number_` contains the evidence. "auto" requires alpha and beta at "auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
-        Weight of ||L_m||_F^2. Larger values give more edges. "auto" solves, for each layer, for an
-        average of `n_neighbors` edges per node (with a number for beta: for that many edges of a
-        node with typical distances).
+        Weight of ||L_m||_F^2. Larger values give more edges. For each layer, "auto" finds the value
+        that gives an average of `n_neighbors` edges per node (if beta is a number: that many edges
+        for a node with typical distances).
     beta : "auto", float >= 0, or one per view (list, or dict by view name)
         Weight of view m in the embedding, and of the embedding in layer m. "auto" weights each view
         by its agreement with the others, and couples the layers weakly (with a number for alpha:
@@ -94,13 +95,14 @@ class RMGL(Learner, Presenter, Subsetter):
     components : bool
         Whether to raise beta until every layer has exactly K components, which become the clusters.
     min_cluster_size : "auto" or float >= 0
-        Smallest size of a cluster that is connected to others. Members of a smaller one
+        Smallest size of a cluster that is connected to others. Members of a smaller cluster
         (`fragments_`) are left out of the embedding and join the clusters of their neighbors.
         "auto" takes the size from the `policy` if alpha and beta are chosen from the data, and is 0
         otherwise.
     align : {"outer", "inner"}, optional
-        How to align DataFrames with different row labels. "outer" keeps every entity of any view,
-        "inner" only those of all views. `index_` contains the labels in the order of `labels_`.
+        How to align DataFrames with different row labels. "outer" keeps every entity that is in any
+        view, "inner" only those in all views. `index_` contains the labels in the order of
+        `labels_`.
     missing : {"pairwise", "error"}
         How to treat single cells that are NaN. "pairwise" computes the distance of two rows from
         the columns observed in both, and scales it up to all columns (formula in
@@ -134,7 +136,7 @@ class RMGL(Learner, Presenter, Subsetter):
         Number of k-means initializations.
     n_jobs : int, optional
         Number of threads for views and for long loops over rows; -1 uses all cores, and larger
-        numbers are reduced to that. The result does not depend on it.
+        numbers are capped at the number of cores. The result does not depend on it.
     random_state : int, RandomState or None
         Seed of k-means, and of the samples used for quick refits and the number of clusters.
     verbose : int
@@ -191,11 +193,12 @@ class RMGL(Learner, Presenter, Subsetter):
         For n_clusters="auto": the chosen clustering and the stable coarser and finer ones, from
         coarse to fine.
     outlier_score_ : array of shape (N,)
-        0 for an entity at most as far from its neighbors as they are from theirs, near 1 for an
-        outlier. Several outliers close together have small scores.
+        0 for an entity that is no farther from its neighbors than they are from theirs, and close
+        to 1 for an outlier. Outliers that form a group have small scores.
     report_ : Report
-        The automatic choices, the evidence for them, and its weak points. Print it to read it. It
-        is computed on first access, because its quick refits may take as long as the fit.
+        The automatic choices, the evidence for them, and the weak points of that evidence. Print it
+        to read it. It is computed on first access, because its quick refits may take as long as the
+        fit.
     history_ : list of dict
         One row for the start and one per half step: the objective, its terms smoothness, ridge and
         coupling, residuals, seconds.
@@ -204,7 +207,7 @@ class RMGL(Learner, Presenter, Subsetter):
         "embedding" and "clustering".
     converged_, n_iter_, view_names_, n_features_in_
     fitted_ : FittedModel
-        All of these in one immutable object. A fit that fails keeps the previous one.
+        All of these in one immutable object. If a fit fails, the previous object is kept.
 
     References
     ----------
@@ -326,7 +329,7 @@ class RMGL(Learner, Presenter, Subsetter):
             keep their labels, and the clusters are numbered accordingly. If y contains no -1, it is
             ignored: scikit-learn's tools pass the true classes for scoring, and a fit must not use
             them.
-        observed : array of truth values of shape (N, M), or one mask of rows per view (list, or
+        observed : boolean array of shape (N, M), or one mask of rows per view (list, or
         dict by view name), optional
             Entities observed in each view. All other rows are ignored.
         callback : function, optional

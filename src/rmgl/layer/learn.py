@@ -50,8 +50,8 @@ def learn_layer(
         rows share (`rmgl.edges.gaps`).
     alpha : float > 0
         Weight of the squared Frobenius norm; larger values give more edges.
-    scale : {"minmax", "standard", "unit", "none"}
-        Scaling of the columns of X.
+    scale : {"auto", "minmax", "root", "hellinger", "unit", "standard", "none"}
+    Scaling of X, as in `RMGL`.
     solver : {"newton", "dual-ascent"}
         "newton" needs few passes over the pairs. "dual-ascent" is the iteration of the paper and
         needs many passes.
@@ -62,8 +62,8 @@ def learn_layer(
     start : array of shape (N,), optional
         Dual vector to start from, such as the `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
-        The pairs that may carry an edge. A number starts from this many nearest neighbors of each
-        row and adds pairs until it can prove that no other pair carries weight. The solution is
+        The pairs that may carry an edge. With a number, the search starts from that many nearest
+        neighbors of each row and adds pairs until no other pair can carry weight. The solution is
         then exact over all pairs (`layer.exact`). "auto" uses all pairs if this is faster.
         "approximate" neighbors (pynndescent) and your own graph (`KNeighborsTransformer`) do not
         give a proof: `layer.exact` is False, and `layer.recall` estimates the share of true

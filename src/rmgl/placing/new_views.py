@@ -119,7 +119,7 @@ def check_names(fitted: Views, new: Views) -> None:
     unknown = [name for name in new.names if name not in fitted.names]
     if unknown:
         raise ValueError(
-            f"the model has no views {unknown}; it was fitted on {list(fitted.names)}; "
+            f"unknown views {unknown}: the model was fitted on {list(fitted.names)}; "
             "rename the views or leave them out"
         )
 

@@ -211,14 +211,14 @@ def plot_heatmap(
     cluster.
 
     The bars on top show the clusters and the additional columns. Below them is one block per view.
-    Colors are standard deviations from the mean of a feature; larger values are lighter, also in
-    grayscale. Missing values are white.
+    Colors show how many standard deviations a value is from the mean of its feature; larger values
+    are lighter, even in grayscale. Missing values are white.
 
     Parameters
     ----------
     model, columns, n_features, explanation, random_state : as for `heatmap_data`
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------

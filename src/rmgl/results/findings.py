@@ -169,9 +169,9 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "clusters, so the model was learned from the {others} other entities, and these "
         "were placed afterwards like new rows (placed_)."
     ).format,
-    "layers exact": "the exact solutions over all pairs, KKT residual {residual:.0e}".format,
+    "layers exact": "exact solutions over all pairs, KKT residual {residual:.0e}".format,
     "layers exact on given pairs": (
-        "the exact solutions over all given pairs, KKT residual {residual:.0e}"
+        "exact solutions over all given pairs, KKT residual {residual:.0e}"
     ).format,
     "layers perhaps not exact": (
         "not known to be exact ({doubts}), KKT residual {residual:.0e}"
@@ -184,7 +184,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "second answer of some": "on four fifths of the entities {agreement:.2f}".format,
     "second answer without a view": "without the layer of {subject} {agreement:.2f}".format,
-    "second answer of neighbors": "from plain neighbors alone {agreement:.2f}".format,
+    "second answer of neighbors": "from the nearest-neighbor graph alone {agreement:.2f}".format,
     # weak evidence
     "fitted again": (
         "{n_rows:,} entities were refitted, and there are {n_clusters} clusters now; "
@@ -237,15 +237,16 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "number uncertain": _uncertain_number,
     # reasons for the verdict
     "evidence of clusters": (
-        "the clusters found without a fifth of the entities agree with these to "
-        "{stability:.2f}, and the separation beyond that of data without clusters is "
-        "{separation:.2f} (0 none, 1 complete); on public data sets with known classes, "
-        "half of the answers with such evidence had an adjusted Rand index of "
-        "{least:.2f} to {most:.2f}"
+        "fits without a fifth of the entities give clusters that agree with these "
+        "(adjusted Rand index {stability:.2f}); compared with data without clusters, the "
+        "separation is {separation:.2f} (0: no better, 1: complete); on public data sets "
+        "with known classes, half of the results with similar evidence had an adjusted "
+        "Rand index of {least:.2f} to {most:.2f}"
     ).format,
     "stable, not compared": (
-        "the clusters found without a fifth of the entities agree with these to "
-        "{stability:.2f}; a comparison with data without clusters was not possible"
+        "fits without a fifth of the entities give clusters that agree with these "
+        "(adjusted Rand index {stability:.2f}); a comparison with data without clusters "
+        "was not possible"
     ).format,
     "view dominates": (
         "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count"

@@ -301,8 +301,8 @@ def _survival_names(names: Sequence[str], time: Any, event: Any) -> tuple[str, s
             )
         if str(name) not in names:
             raise ValueError(
-                f"{parameter}={str(name)!r} is not a column of the table, which has "
-                f"{listed(names)}; choose one of them"
+                f"{parameter}={str(name)!r} is not a column of the table; choose one of its "
+                f"columns: {listed(names)}"
             )
     if str(time) == str(event):
         raise ValueError(f"time= and event= both name {str(time)!r}; choose two different columns")

@@ -227,8 +227,8 @@ class Report:
             lines.append(line(view.name, (*known, *inside)))
         if any(view.inside is not None for view in self.views):
             lines.append(
-                "Inside: share of the 12 nearest neighbors, in each view alone, that are "
-                "in the same cluster, and the share by chance."
+                "Inside: share of an entity's 12 nearest neighbors, in each view alone, that "
+                "are in the same cluster. Chance: the share expected by chance."
             )
         reasons = dict.fromkeys(
             view.inside_unknown

@@ -45,8 +45,8 @@ def check_unused(views: Views, outcomes: Outcomes) -> None:
             same = same_feature(features, _ordered(column))
             if same is not None:
                 raise ValueError(
-                    f"column {column.name!r} was used in the fit: it puts the entities "
-                    f"into the order of {_name_of(view, same)} of view {view.name!r}; "
+                    f"column {column.name!r} was used in the fit: it orders the entities in the "
+                    f"same way as {_name_of(view, same)} of view {view.name!r}; "
                     f"{MEANINGLESS}"
                 )
 

@@ -302,6 +302,6 @@ def check_same_ids(labels: Sequence[tuple[str, list[str]]]) -> None:
             holder, other = (name, first) if odd[0] not in first_ids else (first, name)
             count = f"{len(odd)} such ids" if len(odd) > 1 else "one such id"
             raise ValueError(
-                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): every "
-                f"view needs the same ids, or --align outer{lookalike_hint(labels)}"
+                f"id {odd[0]!r} is in view {holder!r} but not in view {other!r} ({count}): give "
+                f"every view the same ids, or use --align outer{lookalike_hint(labels)}"
             )

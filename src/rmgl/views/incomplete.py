@@ -289,8 +289,8 @@ def refuse_gaps(name: str, gaps: Mask | None, advice: str) -> None:
 def _about_gaps(name: str, n_nan: NDArray[Any], row: int, column: int, advice: str) -> str:
     """Describe missing cells by their number in each row and the first of them."""
     return (
-        f"view {name!r} has NaN in {n_nan.sum()} entries of {np.count_nonzero(n_nan)} of "
-        f"{n_nan.size} rows that have other values (first: row {row}, column {column}): "
+        f"view {name!r} has NaN cells ({n_nan.sum()} in all) in {np.count_nonzero(n_nan)} of "
+        f"{n_nan.size} rows that also have other values (first: row {row}, column {column}): "
         f"fill them (sklearn.impute), leave out these columns, {advice} or, if the entity "
         "is missing from this view, set its whole row to NaN"
     )

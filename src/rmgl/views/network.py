@@ -29,7 +29,7 @@ class Network:
     """A view given by a graph on the entities: citations, friendships, interactions.
 
     The layer of the view is the network itself. Its weights are scaled so that the degrees sum to
-    the number of nodes. With `learn=True`, RMGL learns the layer L near the network L0, which is
+    the number of nodes. With `learn=True`, RMGL learns a layer L close to the network L0, which is
     scaled in the same way:
 
         minimize   alpha ||L - L0||_F^2 + beta tr(Q' L Q)
@@ -51,7 +51,7 @@ class Network:
         have row labels, they are matched with the labels of a DataFrame or the names of nodes (in
         igraph, the vertex attribute "name").
     learn : bool
-        Whether to learn the layer on the edges of the network, instead of using the network.
+        Whether to learn the layer on the edges of the network instead of using the network as is.
     two_steps : bool
         Whether neighbors of neighbors may also get edges; requires `learn=True`.
     weight : str

@@ -270,8 +270,8 @@ def choose_scale_by(
         return "minmax", "negative entries"
     skewness = median_skewness()
     if skewness > SKEWED:
-        return "root", f"no negative entries, columns skewed (median {skewness:.1f})"
-    return "minmax", f"no negative entries, columns not skewed (median {skewness:.1f})"
+        return "root", f"no negative entries, columns skewed: median skewness {skewness:.1f}"
+    return "minmax", f"no negative entries, columns not skewed: median skewness {skewness:.1f}"
 
 
 def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:

@@ -141,7 +141,7 @@ class Views:
         if everyone and in_none.size:
             raise ValueError(
                 f"{named_rows(in_none, self.index)} missing from every view, but an entity "
-                "must be in at least one: drop it"
+                "must be in at least one: drop this row"
             )
 
     # The views
