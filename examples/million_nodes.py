@@ -3,8 +3,8 @@
 
 This example shows how long each stage of such a fit takes, and how to check the certificate of a
 layer; ``--quick`` uses 3000 rows. With a number for beta, RMGL skips the automatic choice (a
-consensus layer, weights of the views, guidance), which takes about twice as long: 49 minutes and 14
-GiB on two cores, as docs/performance.md says.
+consensus layer, weights of the views, guidance), which takes about twice as long.
+docs/performance.md shows how time and memory grow with the number of rows.
 """
 
 import argparse
@@ -38,10 +38,7 @@ for name, width in (("left", 16), ("right", 32)):
 
 print(f"{n_rows:,} rows in two views, 20 classes.", flush=True)
 if not args.quick:
-    print(
-        "At the defaults this would take 49 minutes on two cores, and 14 GiB of memory; with "
-        "beta given it takes less."
-    )
+    print("This takes many minutes on two cores, and several GiB of memory.")
     print(
         (
             "Most of the time is spent in the search for neighbors, before the progress bar of "
