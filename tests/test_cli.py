@@ -763,3 +763,16 @@ def test_the_page_colors_rows_by_further_columns(files, clinical, monkeypatch):
     table = pd.read_csv(clinical, index_col="cell").reindex(labels(files / "out")["cell"])
     assert list(columns["sex"]) == table["sex"].fillna("unknown").tolist()
     np.testing.assert_array_equal(columns["age"], table["age"])
+
+
+def test_folders_of_arrays_are_read_without_workers(files, tmp_path, capsys):
+    zarr = pytest.importorskip("zarr")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) + 6 * (np.arange(60) % 2)[:, None]
+    zarr.open_group(str(tmp_path / "all.zarr"), mode="w").create_array("rna", data=X)
+    np.save(tmp_path / "protein.npy", X[:, :2])
+    given = ["cluster", tmp_path / "all.zarr", tmp_path / "protein.npy", "-k", "2"]
+    assert run(*given, "-o", tmp_path / "folders", "--no-plots", "--no-report") == 0
+    assert "60 rows, 2 views, 2 clusters" in capsys.readouterr().out
+    assert run(*given, files / "first.csv", "-o", tmp_path / "mixed") == 2
+    assert "combine it only with other such folders" in capsys.readouterr().err

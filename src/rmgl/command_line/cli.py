@@ -120,8 +120,8 @@ def cluster(
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the
     views), or one .npy, .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or
     folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for. With --network
-    there may be none. With --scheduler or --workers, also a folder of Parquet files or a .zarr
-    array per view, or a .zarr group, whose 2-D arrays are the views.
+    there may be none. A view may also be a folder of Parquet files or a .zarr array, and the 2-D
+    arrays of a .zarr group are views.
     """
     source = source_of(
         inputs,

@@ -149,9 +149,9 @@ def stored_paths(source: Source) -> dict[str, Path]:
         folder = next(filter(is_stored_folder, inputs), None)
         if folder is not None:
             raise ValueError(
-                f"{folder} is a folder of arrays or Parquet files: combine it only with others, "
-                "with .npy and with .parquet files, and without --id, --view, --columns, --drop, "
-                "--sheet and --network"
+                f"{folder} is a folder of arrays or Parquet files: combine it only with other "
+                "such folders, .npy files and .parquet files, and without --id, --view, --columns, "
+                "--drop, --sheet and --network"
             )
         return {}
     names = [selection.names.get(path, path.stem) for path in inputs]

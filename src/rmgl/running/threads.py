@@ -45,6 +45,8 @@ THREAD = 144 * MIB
 
 Check = Callable[[], None]
 """A function that long computations call repeatedly; it raises an exception to stop the run."""
+Searching = Callable[[Any], Any]
+"""searching(rows) -> a space of rows that Dask workers search."""
 InParts = Callable[[Callable[[int, int], Any], int], list[Any]]
 """in_parts(work, n): the list of work(first, stop) for consecutive parts of the rows 0..n-1."""
 
@@ -192,10 +194,6 @@ class Interrupted(Exception):
     """Raised inside a worker when the main thread has stopped the run."""
 
 
-Searching = Callable[[Any], Any]
-"""searching(rows) -> a space of rows that Dask workers search."""
-
-
 class Team:
     """A team of `n_threads` threads.
 
@@ -204,7 +202,6 @@ class Team:
     """
 
     def __init__(self, n_threads: int, searching: Searching | None = None) -> None:
-        """`searching(rows)` returns a space of rows that is searched elsewhere."""
         self.n_threads = n_threads
         self._searching = searching
         self._stop = threading.Event()
