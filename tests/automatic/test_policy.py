@@ -146,7 +146,7 @@ def test_floors_are_proportional_to_their_share(noisy_views):
     np.testing.assert_allclose(2 * half.floors, whole.floors, rtol=1e-12)
 
 
-def test_rows_of_any_length_for_k_means(noisy_views, default, monkeypatch):
+def test_k_means_sees_rows_of_length_one(noisy_views, monkeypatch):
     from rmgl.embedding import labels as module
 
     seen, cluster_rows = [], module.cluster_rows
@@ -156,13 +156,12 @@ def test_rows_of_any_length_for_k_means(noisy_views, default, monkeypatch):
         return cluster_rows(rows, *given, **options)
 
     monkeypatch.setattr(module, "cluster_rows", watch)
-    model = fit(
-        noisy_views, Policy(unit_rows=False, small_cluster=0.0)
-    )  # where no fragments are looked for, labels alone come from k-means
-    # in a canonical order
-    np.testing.assert_array_equal(np.sort(seen[0], axis=0), np.sort(model.embedding_, axis=0))
+    # where no fragments are looked for, labels alone come from k-means
     fit(noisy_views, Policy(small_cluster=0.0))
-    np.testing.assert_allclose(np.linalg.norm(seen[1], axis=1), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(seen[0], axis=1), 1.0, rtol=1e-9)
+    model = fit(noisy_views, alpha=0.5, beta=0.1)
+    # in a canonical order
+    np.testing.assert_array_equal(np.sort(seen[1], axis=0), np.sort(model.embedding_, axis=0))
 
 
 # Rules of one's own
@@ -292,7 +291,7 @@ def test_clones_and_parameters_keep_the_policy():
 
 
 @pytest.mark.parametrize(
-    "policy", [None, Policy(), Policy(weighing="equal", guidance=(), coupling=0.5, unit_rows=False)]
+    "policy", [None, Policy(), Policy(weighing="equal", guidance=(), coupling=0.5)]
 )
 def test_a_saved_model_has_its_policy(policy, noisy_views, tmp_path):
     model = fit(noisy_views, policy)
@@ -335,7 +334,7 @@ def test_a_checkpoint_belongs_to_its_policy(noisy_views, tmp_path):
 def test_numbers_for_alpha_and_beta_leave_the_policy_aside(noisy_views):
     given = {"alpha": 0.5, "beta": 1.0}
     assert_same(
-        fit(noisy_views, Policy(weighing="equal", consensus="never", unit_rows=False), **given),
+        fit(noisy_views, Policy(weighing="equal", consensus="never"), **given),
         fit(noisy_views, **given),
     )
 

@@ -30,15 +30,15 @@ def state_of(views, n_clusters, layers=(), policy=None):
 @pytest.mark.parametrize(
     ("n_rows", "n_complete", "n_clusters", "enough"),
     [
-        (60, 30, 3, True),  # half of the entities, and ten for each cluster
+        (60, 30, 5, True),  # half of the entities, and six for each cluster
         (60, 29, 2, False),
-        (60, 40, 4, True),
-        (60, 39, 4, False),
-        (40, 20, None, True),  # at least two clusters
-        (38, 19, None, False),
+        (60, 36, 6, True),
+        (60, 35, 6, False),
+        (24, 12, None, True),  # at least two clusters
+        (22, 11, None, False),
     ],
 )
-def test_half_of_the_entities_must_be_complete_and_ten_for_each_cluster(
+def test_half_of_the_entities_must_be_complete_and_six_for_each_cluster(
     n_rows, n_complete, n_clusters, enough, rng
 ):
     X = rng.normal(size=(n_rows, 3))

@@ -122,7 +122,7 @@ def first_state(task: Task, layers: list[Learned], n_clusters: int | None) -> St
 def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) -> bool:
     """Whether some of the entities are enough for everything to be learned on them."""
     views, policy = task.views, task.policy
-    per_cluster = policy.complete_per_cluster * (2 if n_clusters is None else n_clusters)
+    per_cluster = policy.rows_per_cluster * (2 if n_clusters is None else n_clusters)
     needed = max(policy.complete_share * views.n_rows, per_cluster)
     if len(views.names) == 1 or entities.size < needed:
         return False

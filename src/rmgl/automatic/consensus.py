@@ -49,9 +49,6 @@ class Agreement:
     the clusters, and entities that are missing from a view are placed afterwards."""
     complete_share: float = ranged(0.5, 0.0, 1.0)
     """Share of the entities that need to be in all views for the others to be placed afterwards."""
-    complete_per_cluster: float = ranged(10.0, 0.0, 1e9)
-    """Entities in all views, per cluster, that are needed for the others to be placed afterwards.
-    """
     consensus_share: float = ranged(4.0, 0.0, 100.0)
     """Largest multiple of the costs of the consensus that is added to those of complementary views.
     """

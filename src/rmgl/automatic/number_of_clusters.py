@@ -56,7 +56,8 @@ class Counting:
     ranges: tuple[tuple[int, int], ...] = ((30, 1), (60, 2), (120, 4))
     """Numbers that are tried: up to the first number of each pair, in steps of the second."""
     rows_per_cluster: float = ranged(6.0, 1.0, 1e9)
-    """Least mean size of a cluster."""
+    """Least mean size of a cluster. Entities that are missing from a view are placed afterwards
+    only if as many per cluster are in all views."""
     draws: int = ranged(4, 1, 1000)
     """Random parts of the entities on which stability is measured."""
     stable: float = ranged(0.8, 0.0, 1.0)

@@ -42,8 +42,6 @@ class Guidance:
     neighbor_share: float = ranged(0.2, 0.0, 100.0)
     """Weight of the plain neighbor layer in the common graph, as a share of the weight of all other
     layers (0: no such layer). Where entities are few, it is larger (`few_entities`)."""
-    unit_rows: bool = True
-    """Whether k-means sees the rows of the embedding with length one."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,6 @@ class Verdict:
     """Agreement of a second answer below which the report notes that it differs."""
     unrelated: float = ranged(0.65, 0.0, 1.0)
     """Roughness of a view above which the report notes that it disagrees with the others."""
-    tiny_cluster: float = ranged(0.2, 0.0, 1.0)
-    """Size, as a share of a mean cluster, below which the report notes that a cluster is small."""
 
 
 @record
@@ -82,7 +78,14 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdic
     [0.5, 0.5]
     """
 
-    former_fields: ClassVar[tuple[str, ...]] = ("references", "full_spectrum", "very_stable")
+    former_fields: ClassVar[tuple[str, ...]] = (
+        "references",
+        "full_spectrum",
+        "very_stable",
+        "complete_per_cluster",
+        "unit_rows",
+        "tiny_cluster",
+    )
     """Fields that files of earlier versions may hold; they are ignored."""
 
     def __post_init__(self) -> None:

@@ -1,11 +1,11 @@
 """Cluster labels from the rows of an embedding: k-means, known labels, and fragments.
 
 k-means on an embedding may find a cluster of a handful of nodes: copies of one row, or close rows
-that keep most of their edge weight to themselves. Such a cluster is a *fragment* if it is smaller
-than a given size and not an island: more than a twentieth of its links lead out of it. The
+that keep most of their edge weight among themselves. Such a cluster is a *fragment* if it is
+smaller than a given size and not an island: more than a twentieth of its links lead out of it. The
 embedding is computed again without the nodes of all fragments, until no cluster is a fragment; if
-more than a fifth of all nodes would be left out, none is. In the end fragments are placed at the
-weighted mean of their neighbors.
+this would leave out more than a fifth of all nodes, none are left out. Finally, fragments are
+placed at the weighted mean of their neighbors.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from rmgl.running.threads import InParts, single_threaded
 from rmgl.views.canonical import alike_among
 
 SAMPLED_ROWS = 50_000
-"""Number of rows beyond which k-means is initialized on a random sample of as many."""
+"""Number of rows beyond which k-means is initialized on a random sample of this size."""
 MAX_KNOWN_STEPS = 100
 """Largest number of steps of k-means with known labels."""
 FRAGMENT_INITS = 3
-"""Initializations of k-means in the search for fragments."""
+"""Number of k-means initializations in the search for fragments."""
 SMALLEST_PIVOT = 1e-12
 """Share of the largest diagonal entry that is added to all; it makes systems solvable.
 
@@ -49,9 +49,9 @@ class Fragments:
 
     small_cluster: float = ranged(0.15, 0.0, 1.0)
     """Size, as a share of a mean cluster, below which a cluster that is not an island is a fragment
-    (0: none is)."""
+    (0: none is). The report notes the size of an island below it."""
     island_links: float = ranged(0.05, 0.0, 1.0)
-    """Share of the links of a cluster that lead out of it, up to which it is an island."""
+    """Largest share of a cluster's links that may lead out of it if it is an island."""
     most_fragments: float = ranged(0.2, 0.0, 1.0)
     """Share of the entities in fragments beyond which no fragment is left out."""
 
@@ -72,7 +72,7 @@ def cluster_rows(
     generator = check_random_state(random_state)
     several = KMeans(n_clusters, n_init=n_init, random_state=generator)
     labels: Indices
-    # k-means sets the threads of BLAS, too; several at once would each restore what they found
+    # k-means also sets the threads of BLAS; concurrent runs would each restore what they found
     # the order of sums does not depend on the number of threads
     with single_threaded("blas"), single_threaded("openmp"):
         if embedding.shape[0] <= SAMPLED_ROWS:
@@ -90,7 +90,7 @@ def cluster_rows(
 
 
 def as_met(labels: Indices, n_clusters: int) -> Indices:
-    """Renumber clusters in the order in which rows meet them first; empty clusters come last.
+    """Renumber clusters by their first rows; empty clusters come last.
 
     Examples
     --------
@@ -107,11 +107,11 @@ def as_met(labels: Indices, n_clusters: int) -> Indices:
 def label_with_known(
     rows: Floats, found: Indices, known: Indices, n_clusters: int, aside: Mask | None = None
 ) -> Indices:
-    """Labels that agree with all known ones (-1: unknown), from those `found` without them.
+    """Return labels that agree with all known ones (-1: unknown), from those `found` without them.
 
-    The clusters that k-means has found are matched with the classes so that most known labels
-    agree. k-means goes on from there, with the mean of the known rows of a class as its first
-    center, and known labels stay. Rows `aside` have no part in the centers.
+    The clusters that k-means found are matched with the classes so that most known labels agree.
+    k-means continues from there, with the mean of the known rows of a class as its first center,
+    and known labels stay fixed. Rows `aside` do not affect the centers.
     """
     labels = matched(found, known, n_clusters)
     inside = np.ones(len(rows), dtype=bool) if aside is None else ~aside
@@ -135,7 +135,7 @@ def label_with_known(
 
 
 def matched(found: Indices, known: Indices, n_clusters: int) -> Indices:
-    """The found clusters, numbered so that most known labels agree.
+    """Renumber the found clusters so that most known labels agree.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def judge_without(
 
 
 def balance_among(balance: Balance | None, nodes: Indices) -> Balance | None:
-    """The masses of some nodes, if there are masses."""
+    """Return the masses of some nodes, if there are masses."""
     return None if balance is None else balance.among(nodes)
 
 
@@ -195,10 +195,10 @@ def find_fragments(
     random_state: np.random.RandomState,
     numbers: Fragments | None = None,
 ) -> Embedding:
-    """The embedding without fragments; `embed(fragments)` computes it without the given ones.
+    """Compute the embedding without fragments; `embed(fragments)` leaves out the given ones.
 
     A cluster of fewer than `min_size` nodes is a fragment unless it is an island in the graph
-    `links`. `known` holds fragments to begin with; they stay fragments.
+    `links`. `known` holds the initial fragments, which stay fragments.
     """
     numbers = numbers or Fragments()
     embedding = first = embed(known)
@@ -221,7 +221,7 @@ def small_clusters(
     random_state: np.random.RandomState,
     numbers: Fragments,
 ) -> Mask | None:
-    """The nodes of all clusters below `min_size` nodes that are not islands (None: none)."""
+    """Return the nodes of all clusters below `min_size` nodes that are not islands (None: none)."""
     small = np.zeros(len(embedding.vectors), dtype=bool)
     kept = np.flatnonzero(~small if embedding.fragments is None else ~embedding.fragments)
     rows = unit_rows(embedding.vectors[kept])
@@ -255,7 +255,7 @@ def label_rows(
 
 
 def labels_of_nearest(rows: Floats, labeled: Floats, labels: Indices) -> Indices:
-    """The label of the nearest center of some labeled rows, for each of other rows."""
+    """Label rows by the nearest cluster center of some labeled rows."""
     clusters = np.unique(labels)
     centers = np.array([labeled[labels == cluster].mean(axis=0) for cluster in clusters])
     nearest: Indices = clusters[cdist(rows, centers).argmin(axis=1)]

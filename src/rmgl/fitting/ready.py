@@ -117,7 +117,7 @@ class Parameters:
     @property
     def of_unit_length(self) -> bool:
         """Whether k-means sees the rows of the embedding with length one."""
-        return self.automatic and self.rules.unit_rows
+        return self.automatic
 
     @property
     def given_number(self) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rmgl.automatic.policy import Policy, Verdict
+from rmgl.automatic.policy import Policy
 from rmgl.fitting.fitted import FitEvidence, FittedModel
 from rmgl.fitting.ready import Parameters
 from rmgl.layer import Layer
@@ -27,12 +27,12 @@ OFF = 0.25
 """Tolerated relative deviation of the number of edges from its target."""
 
 
-def weak_points(report: Report, smallest: int, numbers: Verdict | None = None) -> list[Finding]:
+def weak_points(report: Report, smallest: int, numbers: Policy | None = None) -> list[Finding]:
     """Return findings about weak evidence. `smallest` is the size of the smallest cluster."""
     numbers = Policy() if numbers is None else numbers
     weak = [*of_views(report, numbers), *of_solution(report)]
     mean_size = (report.n_rows - report.n_placed) / report.n_clusters
-    if smallest < max(3, numbers.tiny_cluster * mean_size):
+    if smallest < max(3, numbers.small_cluster * mean_size):
         weak.append(warning("small cluster", size=smallest))
     return weak
 
@@ -41,7 +41,7 @@ def warning(kind: str, subject: str = "", **numbers: float) -> Finding:
     return Finding(kind, "warning", subject, dict(numbers))
 
 
-def of_views(report: Report, numbers: Verdict) -> Iterator[Finding]:
+def of_views(report: Report, numbers: Policy) -> Iterator[Finding]:
     """Return findings about views that do not show the clusters, disagree, or contain too little
     information.
     """
