@@ -396,7 +396,7 @@ BAD = {
     ),
     "nothing but ids": (
         lambda d: [write(d / "a.csv", "who\n" + "".join(f"p{i}\n" for i in range(9)))],
-        r"view 'a': no column is left beside row ids and free text, which are who",
+        r"view 'a': all columns are row ids or free text \(who\): leave the file out",
     ),
     "ids in two files": (
         lambda d: [

@@ -60,7 +60,7 @@ def test_a_column_that_is_dropped_may_hold_anything(birds, tmp_path, capsys):
 def test_one_table_is_split_into_views(birds, tmp_path, capsys):
     split = ("--view", "body=bill_*,flipper_1", "--view", "arm=flipper_0")
     assert cluster("birds.csv", "--id", "bird", "-o", "out", *split, "--save", "m.rmgl") == 0
-    assert "left out, because in no --view: weight, island" in capsys.readouterr().err
+    assert "left out, because no --view has them: weight, island" in capsys.readouterr().err
     assert RMGL.load("m.rmgl").view_names_ == ["body", "arm"]
     for name, columns in (
         ("body", ["bill_0", "bill_1", "bill_2", "flipper_1"]),
@@ -134,7 +134,7 @@ def test_files_without_names_of_columns_and_of_all_views_are_refused(birds, caps
     assert "x.npy: its columns have no names" in capsys.readouterr().err
     for options in (["all.npz", "--drop", "a"], ["b=all.npz"]):
         assert cluster(*options, "-o", "out") == 2
-        assert "a file of all views is read as it is" in capsys.readouterr().err
+        assert "a file of all views is read as is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

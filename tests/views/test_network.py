@@ -243,7 +243,8 @@ def test_new_nodes_by_their_edges(fitted):
     )
     assert fitted.predict({"x": features()[:2]}).shape == (2,)
     with pytest.raises(
-        ValueError, match="row 0 is in no view, without an edge to a fitted entity in any network"
+        ValueError,
+        match="row 0 is missing from every view, without an edge to a fitted entity in any",
     ):
         fitted.predict({"links": np.zeros((1, 60))})
     with pytest.raises(ValueError, match="negative entries"):

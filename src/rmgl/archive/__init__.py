@@ -1,1 +1,1 @@
-"""The file format of models and checkpoints; files are written completely or not at all."""
+"""The file format of models and checkpoints. Files are written completely or not at all."""

@@ -1,4 +1,4 @@
-"""The file format of models and checkpoints: arrays and JSON, and nothing that can be executed.
+"""The file format of models and checkpoints: arrays and JSON, without executable content.
 
 The file is an uncompressed ZIP archive:
 
@@ -9,8 +9,8 @@ The file is an uncompressed ZIP archive:
 with one key, which names its type: {"array": 3}, {"labels": [...]} (an array of objects), {"dict":
 [[key, value], ...]}, {"tuple": [...]}, {"slice": [...]}, {"float": "nan"}, {"sparse": {...}} (CSR),
 and {"Layer": {...}} and other registered records by their fields. An array that occurs several
-times is stored once. Loading restores arrays bit by bit, and makes values of these types only,
-whatever the file holds.
+times is stored once. Loading restores arrays bit for bit, and creates only values of these types,
+whatever the file contains.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ RAISED_BY_DAMAGE = (
     *(NotImplementedError, OverflowError, RecursionError, RuntimeError, OSError),
 )
 ArrayOf = Callable[[Any], NDArray[Any]]
-"""array(number): the array of that number in an archive."""
+"""Function array(number) that returns an array of an archive by its number."""
 Upgrade = Callable[[int, Any], Any]
-"""upgrade(version, content): converts encoded content of an earlier version to the current one."""
+"""Function upgrade(version, content) that converts encoded content of an earlier version."""
 
 
 class NotReadable(ValueError):
@@ -63,7 +63,7 @@ def write_archive(
     version: int = VERSION,
     exclusive: bool = False,
 ) -> None:
-    """Write content to a file, completely or not at all; with `exclusive`, only to a new one."""
+    """Write content to a file, completely or not at all. With `exclusive`, the file must be new."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -87,14 +87,14 @@ def write_archive(
 
 
 class Arrays:
-    """The arrays of an archive, each stored once, which the content refers to by number."""
+    """Arrays of an archive, each stored once. The content refers to them by number."""
 
     def __init__(self) -> None:
         self.listed: list[NDArray[Any]] = []
         self._numbers: dict[int, int] = {}
 
     def number(self, array: NDArray[Any]) -> int:
-        """The number of an array, which is added if it is new."""
+        """Return the number of an array. A new array is added."""
         if id(array) not in self._numbers:
             self._numbers[id(array)] = len(self.listed)
             self.listed.append(array)
@@ -108,7 +108,7 @@ def read_archive(
     version: int = VERSION,
     upgrade: Upgrade | None = None,
 ) -> Any:
-    """Read what `write_archive` wrote; a ValueError says what is wrong with the file."""
+    """Read a file written by `write_archive`. A ValueError says what is wrong with the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(info.compress_size for info in archive.infolist()) > os.path.getsize(path):
@@ -133,7 +133,7 @@ def read_archive(
 
 
 def _current_content(index: Any, format: str, version: int, upgrade: Upgrade | None) -> Any:
-    """The content of an archive, upgraded from an earlier version."""
+    """Return the content of an archive, upgraded if its version is older."""
     if not isinstance(index, dict) or index.get("format") != format:
         raise NotReadable(f"it is not a {format}")
     written = index.get("version")
@@ -149,7 +149,7 @@ def _current_content(index: Any, format: str, version: int, upgrade: Upgrade | N
 
 
 def encode(value: Any, arrays: Arrays) -> Any:
-    """Convert a value to JSON; arrays are collected in `arrays` and referred to by number."""
+    """Convert a value to JSON. Arrays are collected in `arrays` and referred to by number."""
     for kind, encoder in ENCODERS:
         if isinstance(value, kind):
             return encoder(value, arrays)
@@ -194,11 +194,11 @@ ENCODERS: tuple[tuple[Any, Callable[[Any, Arrays], Any]], ...] = (
     # its state has changed since the fit
     (np.random.RandomState | np.random.Generator, lambda value, arrays: None),
 )
-"""How values of each type are written as JSON; the first type that fits counts."""
+"""Encoders to JSON by type. The first matching type is used."""
 
 
 def decode(value: Any, array: ArrayOf) -> Any:
-    """Convert JSON back to the value that was encoded; `array` returns an array by its number."""
+    """Convert JSON back to the value that was encoded. `array` returns an array by its number."""
     if isinstance(value, list):
         return [decode(item, array) for item in value]
     if not isinstance(value, dict):
@@ -228,7 +228,7 @@ FROM_LISTS: dict[str, Callable[[list[Any], ArrayOf], Any]] = {
     "slice": lambda content, array: slice(*decode(content, array)),
     "dict": lambda content, array: dict(_entry(entry, array) for entry in content),
 }
-"""How values of the types that are written as lists are decoded."""
+"""Decoders of the types that are written as lists."""
 
 
 def _entry(entry: Any, array: ArrayOf) -> tuple[Any, Any]:
@@ -242,9 +242,9 @@ def _entry(entry: Any, array: ArrayOf) -> tuple[Any, Any]:
 
 
 def _record(kind: str, parts: dict[str, Any]) -> Any:
-    """Make a record from its fields; those that are younger than the file get their defaults.
+    """Create a record from its fields. Fields added after the file was written get defaults.
 
-    Fields that the record had once (`former_fields`) are left out.
+    Fields that the record no longer has (`former_fields`) are ignored.
     """
     former = getattr(RECORDS[kind], "former_fields", ())
     parts = {name: value for name, value in parts.items() if name not in former}
@@ -266,32 +266,32 @@ def _record(kind: str, parts: dict[str, Any]) -> Any:
 
 @cache
 def _field_types(record: type) -> dict[str, Any]:
-    """The declared type of every field of a record."""
+    """Return the declared type of every field of a record."""
     hints = get_type_hints(record)
     return {field.name: hints[field.name] for field in fields(record)}
 
 
 def _objects(items: list[Any]) -> NDArray[Any]:
-    """A 1-D array of objects."""
+    """Return a 1-D array of objects."""
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
 
 
 def _label(item: Any) -> Any:
-    """A row label as a JSON value; labels of other types, such as dates, become text."""
+    """Return a row label as a JSON value. Labels of other types, such as dates, become text."""
     return item if item is None or isinstance(item, bool | int | float | str) else str(item)
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The bytes of a member. It must be uncompressed, so that it cannot be larger than the file."""
+    """Return the bytes of a member. It must be uncompressed, so it cannot exceed the file size."""
     if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
         raise NotReadable(f"{name!r} is compressed, but must be stored uncompressed")
     return archive.read(name)
 
 
 def _array(archive: zipfile.ZipFile, number: Any) -> NDArray[Any]:
-    """Read the array of that number, after a check of its header."""
+    """Read the array of the given number, after checking its header."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise NotReadable(f"it refers to an array by {number!r}, which is not an integer")
     data = _member(archive, f"arrays/{number}.npy")

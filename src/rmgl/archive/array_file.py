@@ -1,4 +1,4 @@
-"""Readers of .npy and .npz files that compare declared sizes with the file and the memory first."""
+"""Read .npy and .npz files after comparing declared sizes with the file and the memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rmgl.running.threads import require_memory
 
 MOST_UNPACKED = 1100
-"""Largest accepted compression ratio in an .npz file; that of NumPy reaches at most 1032."""
+"""Largest accepted compression ratio in an .npz file. NumPy's is at most 1032."""
 WAY_OUT = "leave out rows or columns"
 
 
@@ -27,7 +27,7 @@ DAMAGED = (
     *(ValueError, OSError, EOFError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError),
 )
-"""What libraries raise about a file that is damaged."""
+"""Errors that libraries raise for a damaged file."""
 
 
 class Refused(ValueError):
@@ -35,7 +35,7 @@ class Refused(ValueError):
 
 
 def detail_of(error: Exception) -> str:
-    """Return the message of a library about a file that it cannot read, if users can use it."""
+    """Return a library's message about a file that it cannot read, if it helps users."""
     usable = isinstance(error, DAMAGED) and not isinstance(error, tokenize.TokenError)
     return f" ({error})" if usable else ""
 
@@ -70,7 +70,7 @@ class Header(NamedTuple):
 
 
 def read_header(stream: IO[bytes]) -> Header:
-    """Shape and type of an array in NumPy's own format; leaves the stream at the first number."""
+    """Read the shape and type of an array in NumPy's format, up to the first number."""
     major, minor = npy.read_magic(stream)
     if (major, minor) not in ((1, 0), (2, 0)):
         raise ValueError(
@@ -99,7 +99,7 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def read_npz(path: Path) -> dict[str, NDArray[Any]]:
-    """Read the 2-D arrays of an .npz file, by name; other arrays, such as labels, are not read."""
+    """Read the 2-D arrays of an .npz file by name. Other arrays, such as labels, are not read."""
     with path.open("rb") as file:
         if file.read(6) == npy.MAGIC_PREFIX:
             raise Refused("it holds a single array: rename it to .npy")
@@ -120,7 +120,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def by_name(infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The members of an .npz file by the names of their arrays, which must differ."""
+    """Return the members of an .npz file by the names of their arrays. Names must differ."""
     members: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         name = info.filename.removesuffix(".npy")
@@ -134,7 +134,7 @@ def by_name(infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
 
 
 def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Header:
-    """Shape and type that a member of an .npz file declares, if they can be true."""
+    """Return the shape and type that a member of an .npz file declares, if they can be true."""
     if info.file_size > MOST_UNPACKED * info.compress_size:
         times = info.file_size // max(info.compress_size, 1)
         raise Refused(

@@ -1,7 +1,6 @@
-"""Files and folders that are written completely or not at all; until then, the old ones remain.
+"""Write files and folders completely or not at all. Until then, the old ones remain.
 
-Both are written into a hidden folder next to their target, the draft, and renamed when they are
-complete:
+Both are written to a hidden folder next to their target, the draft, and renamed when complete:
 
     .NAME.rmgl-0123456789abcdef/lock    held while the process runs
                                 new     what is being written
@@ -11,9 +10,9 @@ The system releases the lock of a process that was killed, so the next writer of
 recognizes its draft, restores what the killed process had moved away, and deletes the rest. Files
 get the permissions that `open` would give them.
 
-`os.replace` and `filelock` do most of it. What they cannot do is here: `os.replace` replaces no
-folder that has files (`_exchanged`) and always replaces files (`_claim`), and a temporary file of a
-killed process is nobody's (`clear_leftovers`).
+`os.replace` and `filelock` do most of the work. This module adds what they lack: `os.replace`
+cannot replace a folder that has files (`_exchanged`), it always replaces files (`_claim`), and
+nothing deletes the temporary files of a killed process (`clear_leftovers`).
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class NoLocks(OSError):
 
 
 def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
-    """Lock a file, which is created with its folder; None if this process or another holds it.
+    """Lock a file, creating it and its folder. None if this process or another holds the lock.
 
-    `patience` is in seconds: a holder may be deleting the file, and a lock on a deleted file is
-    never taken.
+    `patience` is the time to wait in seconds. The holder may be deleting the file, and a lock on a
+    deleted file is never taken.
     """
     # a soft lock would outlive a killed process
     lock = FileLock(path, timeout=patience, thread_local=False, fallback_to_soft=False)
@@ -64,9 +63,9 @@ def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
 
 @contextmanager
 def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterator[Path]:
-    """Yield a path to write a file to, which gets its name at the end, if there is no error.
+    """Yield a path to write a file to. The file gets its name at the end, unless an error occurs.
 
-    It replaces a file of that name, or raises a FileExistsError with `exclusive`.
+    It replaces a file of that name or, with `exclusive`, raises a FileExistsError.
     """
     target = _named(path)
     with _draft(target) as draft:
@@ -81,10 +80,10 @@ def new_file(path: str | os.PathLike[str], *, exclusive: bool = False) -> Iterat
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to write into, which gets its name at the end, if there is no error.
+    """Yield an empty folder to write into. It gets its name at the end, unless an error occurs.
 
-    With `replace` it replaces a folder of that name, which is restored if the second of the two
-    renames fails.
+    With `replace`, it replaces a folder of that name. The old folder is restored if the second of
+    the two renames fails.
     """
     target = _named(path)
     with _draft(target) as draft:
@@ -98,7 +97,7 @@ def new_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterat
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Try to write next to a path; raise a ValueError with the reason if that fails."""
+    """Try to write next to a path. Raise a ValueError with the reason if that fails."""
     target = _named(path)
     try:
         with suppress(FileNotFoundError):
@@ -128,7 +127,7 @@ def clear_leftovers_in(folder: Path) -> None:
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """A hidden folder next to the target, locked during the block and deleted at its end."""
+    """Create a hidden folder next to the target, locked in the block and deleted at its end."""
     clear_leftovers(target)
     draft, lock = _locked_draft(target)
     try:
@@ -143,7 +142,7 @@ def _draft(target: Path) -> Iterator[Path]:
 
 
 def _locked_draft(target: Path) -> tuple[Path, BaseFileLock | None]:
-    """A new draft and its lock (None: the file system has none, so drafts are not cleaned up)."""
+    """Create a draft and its lock. Without locks in the file system, the lock is None."""
     while True:
         draft = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}"
         draft.mkdir(mode=0o700)
@@ -156,7 +155,7 @@ def _locked_draft(target: Path) -> tuple[Path, BaseFileLock | None]:
 
 
 def _exchanged(new: Path, target: Path, old: Path) -> bool:
-    """Move the target away and the new folder to its place; False if another process was first."""
+    """Move the target away and the new folder to its place. False if another process was first."""
     shutil.rmtree(old, ignore_errors=True)
     old.mkdir()
     with suppress(FileNotFoundError):
@@ -168,7 +167,7 @@ def _exchanged(new: Path, target: Path, old: Path) -> bool:
 
 
 def _moved(path: Path, target: Path) -> bool:
-    """Rename a folder; False if the target exists."""
+    """Rename a folder. Return False if the target exists."""
     try:
         path.rename(target)
     except OSError as error:
@@ -179,7 +178,7 @@ def _moved(path: Path, target: Path) -> bool:
 
 
 def _claim(new: Path, target: Path) -> None:
-    """Create the target from a complete file; raise a FileExistsError if it exists."""
+    """Create the target from a complete file. Raise a FileExistsError if it exists."""
     try:
         os.link(new, target)
     except FileExistsError:
@@ -189,13 +188,13 @@ def _claim(new: Path, target: Path) -> None:
 
 
 def _named(path: str | os.PathLike[str]) -> Path:
-    """The path, resolved if it ends in "." or "..", so that it has a name."""
+    """Return the path, resolved if it ends in "." or "..", so that it has a name."""
     target = Path(path)
     return target if target.name not in ("", "..") else Path(os.path.realpath(target))
 
 
 def _prefix(target: Path) -> str:
-    """The prefix of the names of the drafts of a target."""
+    """Return the prefix of the draft names of a target."""
     name = os.fsencode(target.name)
     return (
         f".{target.name if len(name) <= LONGEST_NAME else hashlib.sha256(name).hexdigest()}.rmgl-"
@@ -203,7 +202,7 @@ def _prefix(target: Path) -> str:
 
 
 def _drafts(folder: Path) -> list[Path]:
-    """The drafts in a folder, of running processes and of killed ones."""
+    """List the drafts in a folder, both of running and of killed processes."""
     try:
         names = [
             entry.name
@@ -216,7 +215,7 @@ def _drafts(folder: Path) -> list[Path]:
 
 
 def _clear_dead(draft: Path) -> None:
-    """Clear a draft, unless it belongs to a running process or holds files that no draft holds."""
+    """Clear a draft, unless it belongs to a running process or holds foreign files."""
     with suppress(OSError):
         if {path.name for path in draft.iterdir()} <= PARTS:
             lock = take_lock(draft / "lock")
@@ -225,7 +224,7 @@ def _clear_dead(draft: Path) -> None:
 
 
 def _clear(draft: Path, lock: BaseFileLock | None) -> None:
-    """Restore what was moved away, unless its name is taken, and delete the draft; repeatable."""
+    """Restore what was moved away, unless its name is taken, and delete the draft. Repeatable."""
     try:
         old = draft / "old"
         for moved in old.iterdir() if old.is_dir() else ():

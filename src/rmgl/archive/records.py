@@ -1,5 +1,5 @@
-"""The registry of types that an archive can hold. Types register themselves, so that the format
-depends on no other part of the package.
+"""Registry of the types that an archive can hold. Types register themselves, so the format does not
+depend on other parts of the package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Kind = TypeVar("Kind", bound=type)
 def record(kind: Kind) -> Kind:
     """Register a dataclass, so that archives can store it by its fields.
 
-    A field that is added later needs a default, which is used for archives written before.
+    A field added later needs a default, which is used for older archives.
     """
     RECORDS[kind.__name__] = kind
     return kind

@@ -1,1 +1,1 @@
-"""Dask workers that search among the rows of a fit, and place new rows."""
+"""Search the rows of a fit, and place new rows, on Dask workers."""

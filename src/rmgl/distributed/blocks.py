@@ -1,6 +1,6 @@
-"""Blocks of consecutive tiles, which workers receive and compare with one another.
+"""Blocks of consecutive tiles, which workers receive and compare.
 
-Where blocks begin depends on the number of rows alone, so results do not depend on the workers.
+Block boundaries depend only on the number of rows, so results do not depend on the workers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rmgl.edges.interface import Floats, Indices, Vector
 from rmgl.edges.tiles import Tiled
 
 FEWEST_ROWS, MOST_ROWS = 8192, 65_536
-"""Rows of a block, unless there are more blocks than can be scheduled."""
+"""Minimum and maximum number of rows of a block, unless there are too many blocks to schedule."""
 WANTED_BLOCKS, MOST_BLOCKS = 8, 256
-"""The numbers of blocks that occupy all workers, and that are not too many to schedule."""
+"""Number of blocks that occupies all workers, and maximum number that can be scheduled."""
 
 
 def rows_of_block(n_rows: int) -> int:
-    """Return how many of so many rows make a block: whole tiles."""
+    """Return the number of rows in a block, a multiple of the tile size."""
     size = min(max(n_rows // WANTED_BLOCKS, FEWEST_ROWS), MOST_ROWS)
     return TILE * -(-max(size, n_rows // MOST_BLOCKS) // TILE)
 
@@ -53,7 +53,7 @@ def box_of(tiled: Tiled) -> tuple[Floats, Floats]:
 
 
 def send(workers: Workers, tiled: Tiled) -> Future:
-    """Send a block to the workers, its rows in pieces."""
+    """Send a block to the workers, with its rows in pieces."""
     X = tiled.columns
     parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     sent = [workers.share("rmgl-send-rows", part) for part in parts]
@@ -68,7 +68,7 @@ def put_together(
     rows: Sequence[NDArray[Any]],
     about: tuple[Vector, Indices, Any, Any],
 ) -> Tiled:
-    """Put the pieces of a block together; sparse rows have three arrays."""
+    """Join the pieces of a block. Sparse rows have three arrays."""
     arrays = [joined(pieces) for pieces in columns]
     X = arrays[0] if len(arrays) == 1 else sparse.csr_array(tuple(arrays), shape=shape)
     return Tiled(X, joined(rows), *about)

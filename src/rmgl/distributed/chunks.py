@@ -1,4 +1,4 @@
-"""Work on Dask collections of new rows, chunk by chunk: labels and embedding of a fitted model."""
+"""Label and embed Dask collections of new rows with a fitted model, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rmgl.views.stored import refuse_delayed
 def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return the Dask array of work(views) for every chunk of rows.
 
-    `shape` is that of the result of a row. All views must be Dask collections.
+    `shape` is the shape of the result of a single row. All views must be Dask collections.
     """
     import dask
     from dask import array as dask_array
@@ -62,7 +62,7 @@ def work_on(
     names: list[str] | None,
     alone: bool,
 ) -> Any:
-    """Do the work on one chunk of all views, in the form in which they were given."""
+    """Do the work on one chunk of all views, in the form in which the user passed them."""
     import pandas as pd
 
     parts = [

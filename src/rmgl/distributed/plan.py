@@ -1,4 +1,4 @@
-"""What a fit on workers will need, before it starts: blocks, tasks, memory, and search time."""
+"""Estimate what a fit on workers needs before it starts: blocks, tasks, memory, search time."""
 
 from __future__ import annotations
 
@@ -21,44 +21,43 @@ from rmgl.edges.tiles import Tiled
 from rmgl.running.threads import amount, require_memory, single_threaded
 
 USABLE = 0.6
-"""Share of the memory of a worker for results of tasks: beyond it Dask writes them to disk."""
+"""Share of a worker's memory for results of tasks. Beyond it, Dask writes them to disk."""
 BYTES_PER_SENT = 4
-"""Memory of a worker, and of the scheduler, for an entry of a row, which is sent in single
-precision.
+"""Memory of a worker, and of the scheduler, per entry of a row. Rows are sent in single precision.
 """
 BYTES_PER_ENTRY = 3 * 8
-"""Memory of the client for an entry of a row in a space.
+"""Memory of the client per entry of a row in a space.
 
-It is in the view, in the centered copy, and in the tiles, with what is sent.
+Each entry is in the view, in the centered copy, and in the tiles and the data that are sent.
 """
 BYTES_PER_EDGE = 40
-"""Memory of the client for an edge in the row of one node.
+"""Memory of the client per edge in the row of one node.
 
-It is in a layer, in the sum of layers, among active pairs, and in copies.
+Each edge is in a layer, in the sum of layers, among active pairs, and in copies.
 """
 TRIAL_SECONDS = 0.2
-"""Seconds of a trial."""
+"""Duration of a trial in seconds."""
 TRIAL_TILES = 4
-"""Tiles of each of the two blocks of a trial."""
+"""Number of tiles in each of the two blocks of a trial."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of one fit; it takes less where rows are in groups that are far apart."""
+    """Plan of one fit. The fit takes less if the rows form groups that are far apart."""
 
     n_rows: int
     widths: tuple[int, ...]
-    """Columns of each view."""
+    """Number of columns of each view."""
     length: int
-    """Neighbors of every row that are searched for."""
+    """Number of neighbors searched for every row."""
     n_neighbors: int
-    """Neighbors that every row is to keep, fewer than are searched for."""
+    """Number of neighbors that every row keeps, fewer than are searched."""
     threads: tuple[int, ...]
-    """Threads of each worker."""
+    """Number of threads of each worker."""
     limits: tuple[int, ...]
     """Memory limit of each worker in bytes (0: none)."""
     pairs_per_second: tuple[float, ...] = ()
-    """Pairs of rows that one thread of this machine compares, in each space (empty: not timed)."""
+    """Pairs of rows that one local thread compares per second in each space (empty: not timed)."""
 
     @classmethod
     def of(
@@ -69,7 +68,7 @@ class Plan:
         workers: Workers,
         timed: bool = True,
     ) -> Plan:
-        """Plan a fit of views with these shapes; `timed` says whether to try how long it takes."""
+        """Plan a fit of views with these shapes. With `timed`, measure the speed of the search."""
         n_rows, widths = shapes[0][0], tuple(shape[1] for shape in shapes)
         length = listed_length(candidates, n_rows, n_neighbors)
         speeds = [comparing_speed(width, length, n_rows) for width in space_widths(widths) if timed]
@@ -86,47 +85,47 @@ class Plan:
 
     @property
     def spaces(self) -> tuple[int, ...]:
-        """Columns of each space in which neighbors are searched for."""
+        """Number of columns of each space in which neighbors are searched."""
         return space_widths(self.widths)
 
     @property
     def block_rows(self) -> int:
-        """Rows of a block."""
+        """Number of rows of a block."""
         return min(self.n_rows, rows_of_block(self.n_rows))
 
     @property
     def n_blocks(self) -> int:
-        """The number of blocks of each space."""
+        """Number of blocks of each space."""
         return -(-self.n_rows // self.block_rows)
 
     @property
     def n_tasks(self) -> int:
-        """Tasks over pairs of blocks, if none can be skipped."""
+        """Number of tasks over pairs of blocks if none can be skipped."""
         return len(self.spaces) * self.n_blocks * (self.n_blocks + 1) // 2
 
     @property
     def bytes_of_rows(self) -> int:
-        """Memory of a worker for rows: sooner or later it meets all blocks."""
+        """Memory of a worker for rows. It eventually receives all blocks."""
         return BYTES_PER_SENT * self.n_rows * sum(self.spaces)
 
     @property
     def bytes_of_task(self) -> int:
-        """Memory of a thread for a task: two blocks with what is appended to them, and lists."""
+        """Memory of a thread for a task: two blocks with appended columns, and lists."""
         return 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 4 * 8 * self.length)
 
     @property
     def bytes_of_client(self) -> int:
-        """Memory of the client at the peak, about.
+        """Approximate peak memory of the client.
 
-        It has the rows of all spaces, the layers of all spaces and of the plain neighbors, and the
-        candidate pairs of the space that is being searched.
+        It holds the rows of all spaces, the layers of all spaces and of the plain neighbors, and
+        the candidate pairs of the space that is being searched.
         """
         rows = BYTES_PER_ENTRY * sum(self.spaces)
         layers = BYTES_PER_EDGE * self.n_neighbors * (len(self.spaces) + 1)
         return self.n_rows * (rows + layers + BYTES_PER_LISTED * self.length)
 
     def bytes_of_worker(self, n_threads: int) -> int:
-        """Return the memory that a worker with so many threads needs."""
+        """Return the memory that a worker with this many threads needs."""
         return self.bytes_of_rows + n_threads * self.bytes_of_task
 
     @property
@@ -178,27 +177,27 @@ class Plan:
 
 
 def space_widths(widths: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the columns of each space: those of the views, and of several views side by side."""
+    """Return the columns of each space: each view and, if there are several, all side by side."""
     return widths if len(widths) == 1 else (*widths, sum(widths))
 
 
 def expected_length(n_rows: int, n_neighbors: int) -> int:
-    """Return how many neighbors candidate lists begin with unless a number is given."""
+    """Return the initial length of the candidate lists if no number is given."""
     return max(LISTED, searched_length(first_length(np.empty((n_rows, 0)), None, n_neighbors)))
 
 
 def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
-    """Return how many neighbors of every row are searched for: local scaling always needs some."""
+    """Return the number of neighbors searched for every row. Local scaling always needs some."""
     if isinstance(candidates, Integral) and not isinstance(candidates, bool):
         return max(LISTED, int(candidates))
     return expected_length(n_rows, n_neighbors)
 
 
 def comparing_speed(width: int, length: int, n_rows: int) -> float:
-    """Measure how many pairs of random rows one thread compares in a second.
+    """Measure how many pairs of random rows one thread compares per second.
 
-    As many of the rows of two blocks are near enough as would be on average, were they two of all
-    blocks, with the nearest rows known.
+    As many rows of the two blocks are near enough as in an average pair of blocks of the fit once
+    the nearest rows are known.
     """
     size, rounding = TRIAL_TILES * TILE, Rounding.of(width, np.float32)
     none, corners = np.empty((0, 0), dtype=np.float32), np.zeros((TRIAL_TILES, width))

@@ -1,4 +1,4 @@
-"""What a fit on workers begins with: its workers, stored views that are read, and the plan."""
+"""Prepare a fit on workers: connect to the workers, read stored views, and make the plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rmgl.views.views import Views
 
 logger = logging.getLogger(__name__)
 LONG = 100_000
-"""Rows from which a fit times a trial of less than a second, to log the minutes of the search."""
+"""Number of rows from which a fit times a trial of under a second, to log the search time."""
 
 
 @contextmanager
@@ -28,17 +28,17 @@ def searching_on(client: Any, progress: bool = False) -> Iterator[Workers]:
 
 
 def loaded(X: Any, workers: Workers, labeled: bool = False) -> Any:
-    """Read all stored views into this process; the workers compute Dask collections."""
+    """Read all stored views into this process. The workers compute Dask collections."""
 
     def read() -> Any:
-        with workers.client.as_current():  # it need not be the default one
+        with workers.client.as_current():  # it may not be the default client
             return read_stored(X, labeled)
 
     return workers.attended(read)
 
 
 def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> Plan:
-    """Return what a fit will need; nothing but the shapes of stored views is read."""
+    """Return what a fit will need. Only the shapes of stored views are read."""
     workers = Workers.of(client)
 
     def shapes() -> list[tuple[int, int]]:
@@ -48,7 +48,7 @@ def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> 
     found = shapes_of(X) if isinstance(X, Views) else workers.attended(shapes)
     if not found:
         raise ValueError(
-            "no plan can be made, because no view has rows to search among: fit without workers"
+            "no plan can be made, because no view has rows to search: fit without workers"
         )
     n_rows = [rows for rows, _ in found]
     if len(set(n_rows)) > 1:
@@ -67,9 +67,9 @@ def check_plan(views: Views, workers: Workers, n_neighbors: int, candidates: Any
 
 
 def shapes_of(views: Views) -> list[tuple[int, int]]:
-    """The rows and columns of the views that workers search among.
+    """Return the rows and columns of the views that workers search.
 
-    The columns of sparse rows are twice their entries on average: an entry has an index.
+    Sparse rows have twice their mean number of entries as columns, because each entry has an index.
     """
     n = views.n_rows
     matrices: list[Any] = [view.rows for view in views if view.rows is not None]

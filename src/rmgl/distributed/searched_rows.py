@@ -1,8 +1,8 @@
 """Rows of this process that Dask workers search.
 
-The tiles are those of a search in this process, and are sent to the workers in blocks. The pairs
-that are found come back: layers and embedding are computed in this process, from the same pairs as
-without workers.
+The tiles are those of a search in this process, and are sent to the workers in blocks. The workers
+return the pairs that they find. This process computes the layers and the embedding from the same
+pairs as without workers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rmgl.running.threads import Check
 
 @dataclass(frozen=True)
 class SearchedRows(Rows):
-    """The space of the rows of a matrix in this process, with searches that workers do."""
+    """Space of the rows of a matrix in this process, searched by workers."""
 
     workers: Workers = field(kw_only=True)
 
@@ -37,12 +37,12 @@ class SearchedRows(Rows):
 
     @cached_property
     def starts(self) -> Indices:
-        """The first place of every block, and the number of rows."""
+        """First place of every block, and the number of rows."""
         return starts_of(self.n_rows)
 
     @cached_property
     def _in_single(self) -> TiledBlocks:
-        """The blocks on the workers: candidate pairs are extended many times."""
+        """Blocks on the workers, kept because candidate pairs are extended many times."""
         return self._sent(precise=False)
 
     def _sent(self, precise: bool) -> TiledBlocks:
@@ -54,7 +54,7 @@ class SearchedRows(Rows):
         return TiledBlocks(sent, self.starts, np.array(low), np.array(high), rounding)
 
     def _search(self, precise: bool, check: Check) -> Search:
-        """A search in double or in single precision."""
+        """Return a search in double or in single precision."""
         blocks = self._sent(precise=True) if precise else self._in_single
         return Search(self.workers, blocks, check)
 

@@ -1,10 +1,10 @@
-"""Dask workers as the rest of the package sees them: named tasks, and waiting that never hangs.
+"""Interface to Dask workers: named tasks, and waiting that never hangs.
 
-Every task is a pure function of rows that were sent, of the results of other tasks and of small
-arrays, and none is tied to a worker. When a worker is lost, Dask computes its tasks again on the
-others. Arrays are arguments of tasks, which the scheduler keeps, and are not scattered: scattered
-data would be lost with a worker. What many tasks need is the result of one task: it is sent once,
-and workers pass it on.
+Every task is a pure function of sent rows, of results of other tasks and of small arrays, and no
+task is tied to a worker. If a worker is lost, Dask runs its tasks again on the others. Arrays are
+arguments of tasks, which the scheduler keeps. They are not scattered, because scattered data would
+be lost with a worker. Data that many tasks need is the result of one task: it is sent once, and
+workers pass it on.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from rmgl.version import __version__
 
 logger = logging.getLogger(__name__)
 POLL = 1.0
-"""Seconds between two looks at the workers while the client waits for results."""
+"""Seconds between checks of the workers while the client waits for results."""
 PIECE_BYTES = 8 << 20
-"""Bytes of a piece of an array that is sent at once; Dask warns of tasks of more than 10 MB."""
+"""Bytes of an array that are sent at once. Dask warns about tasks of more than 10 MB."""
 ANSWER = 10.0
-"""Seconds in which a scheduler answers, unless it is frozen."""
+"""Seconds within which a scheduler answers, unless it is frozen."""
 PATIENCE = 30.0
-"""Seconds without any worker before a fit fails: lost ones may be started again in this time."""
+"""Seconds without any worker before a fit fails. Lost workers may restart in this time."""
 START_AGAIN = (
     "start workers, and fit again; with checkpoint= the fit resumes from its finished searches"
 )
@@ -48,7 +48,7 @@ NEEDS_DASK = not_installed(
 
 
 def current_client() -> Any:
-    """Return the current client of this process (None: there is none)."""
+    """Return the current client of this process. None if there is none."""
     try:
         from distributed import get_client
 
@@ -58,7 +58,7 @@ def current_client() -> Any:
 
 
 class Future(Protocol):
-    """The result of a task, which the workers keep: a `distributed.Future`; Dask is optional."""
+    """Result of a task, kept by the workers: a `distributed.Future`, as Dask is optional."""
 
     def done(self) -> bool: ...
 
@@ -77,13 +77,13 @@ class Workers:
     progress: bool = False
     """Whether to show a progress bar while many tasks run."""
     direct: bool | None = None
-    """Whether results come straight from the workers, and not through the scheduler (None: as the
-    client was told).
+    """Whether results come directly from the workers instead of through the scheduler. None for the
+    setting of the client.
     """
     _run: str = field(default_factory=lambda: f"0{uuid.uuid4().hex[:11]}")
     _tasks: Iterator[int] = field(default_factory=count)
     _futures: weakref.WeakSet[Future] = field(default_factory=weakref.WeakSet, repr=False)
-    """The results that are still wanted."""
+    """Results that are still needed."""
 
     @classmethod
     def of(cls, client: Any, progress: bool = False) -> Workers:
@@ -116,22 +116,22 @@ class Workers:
         return workers
 
     def exist(self) -> bool:
-        """Whether the scheduler answers and knows a worker."""
+        """Return whether the scheduler answers and knows a worker."""
         try:
             if self.client.status != "running":
                 return False
             ask = self.client.scheduler.ncores
             return len(self.client.sync(ask, callback_timeout=ANSWER)) > 0
-        # what lost connections raise, and a TimeoutError
+        # errors of lost connections, including a TimeoutError
         except (OSError, RuntimeError, AttributeError):
             return False
 
     def addresses(self) -> list[str]:
-        """The addresses of all workers."""
+        """Return the addresses of all workers."""
         return list(self.client.nthreads())
 
     def threads_and_limits(self) -> list[tuple[int, int]]:
-        """The number of threads of each worker, and its memory limit in bytes (0: no limit)."""
+        """Return the threads of each worker, and its memory limit in bytes (0: no limit)."""
         by_address: dict[str, tuple[int, int]] = self.attended(
             lambda: self.client.run_on_scheduler(threads_and_limits)
         )
@@ -142,7 +142,7 @@ class Workers:
         here = __version__
         try:
             (there,) = self.gather([self.submit("rmgl-version", installed_version)])
-        # the latter where the scheduler cannot read the task
+        # a RuntimeError if the scheduler cannot read the task
         except (ModuleNotFoundError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(
@@ -156,13 +156,13 @@ class Workers:
             )
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
-        """Run a function on some worker; Dask's dashboard shows tasks of the same name together."""
+        """Run a function on some worker. Dask's dashboard groups tasks by name."""
         future: Future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
         self._futures.add(future)
         return future
 
     def map(self, name: str, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
-        """Run a function for every place of arguments of equal length, which are sent together."""
+        """Map a function over arguments of equal length. The tasks are sent together."""
         keys = [self._key(name) for _ in arguments[0]]
         futures: list[Future] = self.client.map(task, *arguments, key=keys, pure=False)
         self._futures.update(futures)
@@ -172,7 +172,7 @@ class Workers:
         return f"{name}-{self._run}-{next(self._tasks)}"
 
     def share(self, name: str, array: NDArray[Any]) -> list[Future]:
-        """Send an array to the workers in pieces of rows, which `joined` puts together."""
+        """Send an array to the workers in pieces of rows, which `joined` concatenates."""
         step = max(1, PIECE_BYTES // max(1, array[:1].nbytes))
         return [
             self.submit(name, as_it_is, array[first : first + step])
@@ -182,7 +182,7 @@ class Workers:
     def gather(
         self, futures: Sequence[Future], name: str = "", check: Check = no_check
     ) -> list[Any]:
-        """Wait for results; raise what a task raised, or `NoWorkers` if nobody can compute them."""
+        """Wait for results. Raise the error of a task, or `NoWorkers` without any workers."""
 
         def gathered(futures: list[Future]) -> list[Any]:
             results: list[Any] = self.client.gather(futures, direct=self.direct)
@@ -191,28 +191,28 @@ class Workers:
         return cast(list[Any], self._finish(gathered, list(futures), name, check))
 
     def attended(self, work: Callable[[], Any]) -> Any:
-        """Return the result of work that asks the workers by itself; raises as `gather` does."""
+        """Return the result of work that queries the workers itself. Raises as `gather` does."""
         return self._finish(lambda _: work(), [], "", lambda: None)
 
     @contextmanager
     def until_stopped(self) -> Iterator[None]:
-        """Make the workers forget the tasks that they still have to run if an error passes.
+        """Make the workers forget the remaining tasks if the block raises an error.
 
-        Something else may refer to their results, such as a thread that waits for them, or the
-        error itself by the functions it passed through. An interruption counts as an error.
+        Other references to their results may remain, such as those of a thread that waits for
+        them, or of the traceback of the error. An interruption counts as an error.
         """
         try:
             yield
         except BaseException:
             for future in list(self._futures):
-                # cancelling tasks that depend on one another can end the scheduler
+                # canceling tasks that depend on one another can crash the scheduler
                 future.release()
             raise
 
     def _finish(
         self, work: Callable[[list[Future]], Any], futures: list[Future], name: str, check: Check
     ) -> Any:
-        """Run work(futures) in a thread, and look after the workers until it has ended."""
+        """Run work(futures) in a thread, and monitor the workers until it ends."""
         waiting = Waiting(work, futures)
         with task_progress(name, len(futures), self.progress and bool(name)) as advance:
             last_seen = monotonic()
@@ -230,7 +230,7 @@ class Workers:
 
 
 class Waiting:
-    """A thread that waits for results, because Dask offers no way to give up waiting for them."""
+    """A thread that waits for results, because Dask has no way to stop waiting for them."""
 
     def __init__(self, work: Callable[[list[Future]], Any], futures: list[Future]) -> None:
         self.work, self.futures = work, futures
@@ -248,7 +248,7 @@ class Waiting:
             self.done.set()
 
     def result(self) -> Any:
-        """Return the results, or raise the error in words that say what to do about it."""
+        """Return the results, or raise an error that says what to do about it."""
         from distributed.scheduler import KilledWorker
 
         if isinstance(self.error, KilledWorker):
@@ -260,7 +260,7 @@ class Waiting:
         if isinstance(self.error, concurrent.futures.CancelledError | asyncio.CancelledError):
             reason = " ".join(str(self.error).split())
             raise NoWorkers(
-                "the tasks were cancelled, most likely because the scheduler has ended "
+                "the tasks were canceled, most likely because the scheduler has ended "
                 f"({reason}): {START_AGAIN}"
             ) from self.error
         if self.error is not None:
@@ -269,7 +269,7 @@ class Waiting:
 
 
 def as_it_is(piece: NDArray[Any]) -> NDArray[Any]:
-    """Return a piece of an array, as a result that workers can pass on and compute again."""
+    """Return a piece of an array, as a result that workers can pass on and recompute."""
     return piece
 
 
@@ -279,7 +279,7 @@ def joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def is_here(address: str) -> bool:
-    """Whether a worker is on this machine, by its address."""
+    """Return whether a worker is on this machine, by its address."""
     host = address.rpartition(":")[0].rpartition("/")[2]
     return address.startswith("inproc://") or host in ("127.0.0.1", "localhost", "[::1]")
 
@@ -290,7 +290,7 @@ def installed_version() -> str:
 
 
 def threads_and_limits(dask_scheduler: Any) -> dict[str, tuple[int, int]]:
-    """Return threads and memory limits of all workers; runs on the scheduler."""
+    """Return threads and memory limits of all workers. Runs on the scheduler."""
     return {
         address: (int(worker.nthreads), int(worker.memory_limit or 0))
         for address, worker in dask_scheduler.workers.items()

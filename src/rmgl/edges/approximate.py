@@ -14,13 +14,13 @@ from rmgl.extras import not_installed
 from rmgl.running.checkpoint import Checkpoint, Found, digest_of
 
 RECALL_ROWS = 500
-"""Rows of a sample from which recall is measured."""
+"""Number of rows sampled to measure recall."""
 
 
 def approximate_pattern(
     X: Any, length: int, checkpoint: Checkpoint | None = None
 ) -> sparse.csr_array:
-    """The pairs of every row with about the `length` nearest ones; a checkpoint keeps the lists.
+    """Pair every row with about its `length` nearest rows; a checkpoint keeps the lists.
 
     X is sparse, or dense and centered.
     """
@@ -42,7 +42,7 @@ def approximate_pattern(
 
 
 def approximate_neighbors(X: Any, length: int) -> Indices:
-    """About the `length` nearest rows of each row, by nearest-neighbor descent (pynndescent)."""
+    """Find about the `length` nearest rows of each row by nearest-neighbor descent."""
     try:
         from pynndescent import NNDescent
     except ImportError as error:
@@ -57,7 +57,7 @@ def approximate_neighbors(X: Any, length: int) -> Indices:
 
 
 def measured_recall(space: Space, union: sparse.csr_array, length: int) -> float:
-    """The share of the `length` nearest neighbors that are candidates, for a sample of rows."""
+    """Measure the share of the `length` nearest neighbors that are candidates, on sampled rows."""
     rows = np.sort(np.random.RandomState(0).permutation(space.n_rows)[:RECALL_ROWS])
     exact, _ = space.nearest(rows, length)
     starts, stops = union.indptr[rows], union.indptr[rows + 1]

@@ -1,27 +1,26 @@
-"""Bounds of squared distances: what rounding may change, what leading axes and boxes prove.
+"""Bounds of squared distances from rounding errors, leading axes and bounding boxes.
 
-Statements about exact distances allow for how far computed ones may be off.
-Squared distances z are computed as |x|^2 + |y|^2 - 2x'y, from rows and lengths that were rounded to
-single or to double precision. Let D be the number of columns, e the distance from 1 to the next
-number of that precision, and t its smallest normal number. Rounding an entry, and every product and
-sum, takes no more than the share e/2 of the result or, where that is smaller than t, all of it.
-This has three effects:
+Statements about exact distances allow for the errors of computed ones. Squared distances z are
+computed as |x|^2 + |y|^2 - 2x'y, from rows and lengths that were rounded to single or to double
+precision. Let D be the number of columns, e the distance from 1 to the next number of that
+precision, and t its smallest normal number. Rounding an entry, a product or a sum loses at most the
+share e/2 of the result or, if the result is smaller than t, all of it. This has three effects:
 
 - Shares. No sum of some of the x_k y_k exceeds (|x|^2 + |y|^2) / 2. So D products and their sums,
   both lengths, and the rounding of rows change z by less than e (D/2 + 7/2) (|x|^2 + |y|^2).
-- Results that vanish. There are no more than 2D + 7 products, sums and lengths, each of which
-  counts twice in z: (4D + 14) t.
-- Entries that vanish. They change x'y by t (|x_1| + ... + |x_D|) <= sqrt(D) t |x| <= (e/4) |x|^2 +
-  D t^2 / e, and likewise for y. The last term is far below t.
+- Results that underflow. There are at most 2D + 7 products, sums and lengths, each of which counts
+  twice in z: (4D + 14) t.
+- Entries that underflow. They change x'y by t (|x_1| + ... + |x_D|) <= sqrt(D) t |x| <=
+  (e/4) |x|^2 + D t^2 / e, and likewise for y. The last term is far below t.
 
-Together this is less than e (D + 4) (|x|^2 + |y|^2) + 4 (D + 4) t. Distances from the differences
-of rounded rows are not farther off. Where rows are centered, but measured as they were before, z
-changes by e (|x|^2 + |y|^2) / 2 + e z more: the share has room for the first part, and radii are
-rounded up by more than the second.
+The total is less than e (D + 4) (|x|^2 + |y|^2) + 4 (D + 4) t. Distances from the differences of
+rounded rows have no larger errors. If searches center the rows but distances are measured on
+uncentered ones, z changes by a further e (|x|^2 + |y|^2) / 2 + e z: the share has room for the
+first part, and radii are rounded up by more than the second.
 
-In views of many columns, a few principal axes and the length of what they leave bound distances
-from below; only the pairs that they do not rule out are measured with all columns. So do boxes of
-tiles of near rows, of which those that are too far apart are not visited.
+In views with many columns, a few principal axes and the length of the remainder bound distances
+from below; only the pairs that these bounds do not rule out are measured with all columns. Bounding
+boxes of tiles of nearby rows also bound distances: tiles that are too far apart are skipped.
 """
 
 from __future__ import annotations
@@ -37,31 +36,31 @@ from scipy import sparse
 from rmgl.edges.interface import Floats, Indices, Nodes, Vector
 
 TILE = 512
-"""Rows of a tile."""
+"""Number of rows in a tile."""
 TILE_SAMPLE = 1000
-"""Rows of a sample that estimates the variances of the columns."""
+"""Number of rows sampled to estimate the variances of the columns."""
 LEADING_ERROR = 1e-7
 """Error of the appended length, relative to the length of the longest row.
 
-It is a square root of a difference that may have lost all digits.
+The length is the square root of a difference that may have lost all digits.
 """
 FEWEST_COLUMNS = 64
-"""Columns below which products with all of them are as fast."""
+"""Number of columns below which products with all columns are as fast."""
 WIDTHS = (16, 32, 64, 128)
 """Numbers of axes to choose from."""
 AXES_SAMPLE = 2000
-"""Rows from which axes are estimated."""
+"""Number of rows sampled to estimate axes."""
 AXES_QUERIES = 200
-"""Rows of the sample from which the share of pairs that axes do not rule out is estimated."""
+"""Number of sampled rows that estimate the share of pairs that axes do not rule out."""
 MEASURING = 12.0
-"""Time for a column of a pair that is measured alone, in columns of a product of tiles."""
+"""Time per column to measure a single pair, in units of a column in a product of tiles."""
 LEAST_GAIN = 1.3
-"""How many times faster a search must be expected to be for its rows to be rotated."""
+"""Smallest expected speedup for which a search rotates its rows."""
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """A computed squared distance is off by at most share (|x|^2 + |y|^2) + floor, for rows x, y.
+    """Error bound share (|x|^2 + |y|^2) + floor of a computed squared distance of rows x, y.
 
     Examples
     --------
@@ -72,27 +71,27 @@ class Rounding:
 
     share: float
     floor: float
-    """What is left where all terms are too small for the precision.
+    """The error that remains where all terms underflow.
 
-    It matters only beside distances that are nearly as small.
+    It matters only for distances that are nearly as small.
     """
 
     @classmethod
     def of(cls, width: int, dtype: type[np.floating[Any]]) -> Rounding:
-        """The rounding error of rows with this number of columns."""
+        """Return the rounding error for rows with this number of columns."""
         precision = np.finfo(dtype)
         share = float(precision.eps) * (width + 4)
         return cls(share / (1 - share), 4.0 * (width + 4) * float(precision.tiny))
 
     def loss(self, norms: Vector) -> Vector:
-        """The part of each row, given its squared length, in the error of a distance.
+        """Return the share of each row, given its squared length, in the error of a distance.
 
-        A distance is off by no more than the sum over its two rows.
+        The error of a distance is at most the sum over its two rows.
         """
         return self.share * norms + self.floor / 2
 
     def distance_bound(self, last: Vector, norms: Vector) -> Vector:
-        """A lower bound of the squared distance to all unlisted rows.
+        """Return a lower bound of the squared distance to all unlisted rows.
 
         `last` is the computed distance of the last listed row.
 
@@ -104,9 +103,9 @@ class Rounding:
 
 @dataclass(frozen=True)
 class Reach:
-    """Radii r and scales s of nodes, or bounds of them for tiles.
+    """Radii r and scales s of nodes, or their bounds for tiles.
 
-    A pair is in reach below the squared distance s_i s_j (r_i + r_j).
+    A pair is in reach if its squared distance is below s_i s_j (r_i + r_j).
     """
 
     radii: Vector
@@ -114,7 +113,7 @@ class Reach:
 
     @classmethod
     def rounded_up(cls, radii: Vector, scales: Vector, rounding: Rounding) -> Reach:
-        """The reach of nodes, larger by what rounding may take from it."""
+        """Return the reach of nodes, enlarged by what rounding may take from it."""
         return cls(radii + 2 * rounding.share * np.abs(radii), scales)
 
     @property
@@ -123,12 +122,12 @@ class Reach:
         return self.scales * self.radii / 2
 
     def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
-        """Columns for `Tiled.products` that make products positive for all pairs in reach.
+        """Return columns for `Tiled.products` that make products positive for all pairs in reach.
 
         `norms` are the squared lengths of the rows.
 
-        They are (s_i s_j (r_i + r_j) - |x_i - x_j|^2) / 2, and half of the losses of both rows
-        added to that. What vanishes of f is multiplied by s, and what vanishes of s by f: hence the
+        The products are (s_i s_j (r_i + r_j) - |x_i - x_j|^2) / 2 plus half of the losses of both
+        rows. The part of f that underflows is multiplied by s, and that of s by f: hence the
         multiples of the floor.
         """
         far, near = self.far, self.scales
@@ -139,24 +138,24 @@ class Reach:
         return Reach(self.radii[some], self.scales[some])
 
     def largest(self, starts: Any) -> Reach:
-        """Bounds for the parts that begin at the given places."""
+        """Return bounds for the parts that begin at the given places."""
         return Reach(
             np.maximum.reduceat(self.radii, starts), np.maximum.reduceat(self.scales, starts)
         )
 
     def to(self, other: Reach) -> Vector:
-        """The squared distance s_i s_j (r_i + r_j) below which pairs are in reach, or zero."""
+        """Return the squared distance s_i s_j (r_i + r_j) that limits the reach, or zero."""
         return np.maximum(self.scales * other.scales * (self.radii + other.radii), 0.0)
 
 
 def leading_columns(X: Floats, norms: Floats) -> Floats | None:
-    """Leading columns of centered rows, and the length of the rest (None: they do not pay)."""
+    """Compute leading columns of centered rows and the length of the rest (None: not worth it)."""
     axes = leading_axes(X.shape, lambda rows: X[rows])
     return None if axes is None else projected(X, norms, axes)
 
 
 def leading_axes(shape: tuple[int, int], take: Callable[[Nodes], Floats]) -> Floats | None:
-    """The axes of leading columns, from a sample of the centered rows (None: they do not pay)."""
+    """Estimate the axes of leading columns from sampled centered rows (None: not worth it)."""
     n, width = shape
     if width < FEWEST_COLUMNS or n < 2 * AXES_SAMPLE:
         return None
@@ -168,7 +167,7 @@ def leading_axes(shape: tuple[int, int], take: Callable[[Nodes], Floats]) -> Flo
 
 
 def projected(X: Floats, norms: Floats, axes: Floats) -> Floats:
-    """The rows in orthonormal axes, and the length of what they leave."""
+    """Project rows onto orthonormal axes and append the length of the remainder."""
     out = np.empty((X.shape[0], axes.shape[1] + 1))
     out[:, :-1] = X @ axes
     out[:, -1] = np.sqrt(np.maximum(norms - np.square(out[:, :-1]).sum(axis=1), 0.0))
@@ -176,7 +175,7 @@ def projected(X: Floats, norms: Floats, axes: Floats) -> Floats:
 
 
 def cheapest_width(sample: Floats, axes: Floats) -> int | None:
-    """The number of axes with which a search takes the least time (None: all columns).
+    """Return the number of axes that makes a search fastest (None: all columns).
 
     It depends on the share of the pairs of a sample that the axes do not rule out.
     """
@@ -184,7 +183,7 @@ def cheapest_width(sample: Floats, axes: Floats) -> int | None:
     few = sample[:AXES_QUERIES]
     distances = norms[:AXES_QUERIES, None] + norms - 2 * few @ sample.T
     distances[np.arange(len(few)), np.arange(len(few))] = np.inf
-    # in all rows, which are more, the last listed neighbor is hardly farther
+    # among all rows, which are more, the last listed neighbor is hardly farther
     nearest = distances.min(axis=1, keepdims=True)
     width = sample.shape[1]
     costs: dict[int, float] = {}
@@ -199,10 +198,10 @@ def cheapest_width(sample: Floats, axes: Floats) -> int | None:
 
 @dataclass(frozen=True)
 class Order:
-    """Where rows stand in tiles; kept, because sorting takes longer than visiting a few tiles."""
+    """The order of rows in tiles; kept because sorting takes longer than visiting a few tiles."""
 
     order: Indices
-    """The rows by their place in the tiles."""
+    """The row at each place in the tiles."""
     low: Floats
     """Smallest entries of each tile, in double precision, so that a box contains its exact rows."""
     high: Floats
@@ -235,7 +234,7 @@ class Order:
 
 
 def box_distance(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Vector:
-    """Lower bounds of the squared distances between boxes, with an allowance for rounding."""
+    """Bound the squared distances between boxes from below, allowing for rounding."""
     gap = np.maximum(np.maximum(low - other_high, other_low - high), 0.0)
     distances: Vector = (1 - 1e-12) * np.square(gap).sum(axis=-1)
     return distances
@@ -258,15 +257,15 @@ def tile_order(X: Floats, tile: int = TILE) -> Indices:
 
 
 def sample_step(n_rows: int) -> int:
-    """The step between the rows of a sample."""
+    """Return the step between the rows of a sample."""
     return max(1, n_rows // TILE_SAMPLE)
 
 
 def halving_column(sample: Floats) -> int:
-    """The column along which rows are halved."""
+    """Return the column along which rows are halved."""
     return int(sample.var(axis=0).argmax())
 
 
 def halving_place(n_tiles: int, tile: int) -> int:
-    """How many rows the first half has."""
+    """Return the number of rows in the first half."""
     return tile * (n_tiles // 2)

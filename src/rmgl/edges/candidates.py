@@ -1,6 +1,6 @@
 """The candidate pairs of a layer, and bounds on all others.
 
-They are all pairs, certified lists of nearest neighbors, approximate lists, or a given graph.
+Candidates are all pairs, certified or approximate lists of nearest neighbors, or a given graph.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SMALL = 1500
 LARGE = 10_000
 """Number of rows beyond which the memory for all pairs is also taken into account."""
 LENGTH_ROWS = 50
-"""Rows of a sample from which the number of neighbors is estimated."""
+"""Number of rows sampled to estimate the number of neighbors."""
 LONGEST_EXPECTED = 20_000
 """Largest estimate of the number of neighbors."""
 SEARCHED = 3
-"""Neighbors that are searched for, as a multiple of those that a node is expected to keep."""
+"""Neighbors to search for, as a multiple of those that a node is expected to keep."""
 KINDS_OF_CANDIDATES = "'auto', 'all', 'approximate', a number of neighbors or a sparse graph"
 
 
@@ -61,23 +61,23 @@ class Candidates:
     guide: Floats | None = None
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Costs | None = None
-    """The distances without those of the guide (None: no guide, or no other one will follow)."""
+    """The distances without those of the guide (None: no guide, or it is the last)."""
     added: tuple[AddedCosts, ...] = ()
-    """Costs from other data of the entities that were added to `distances`, in order."""
+    """Costs from other data of the entities, added to `distances` in this order."""
     growth: Growth | None = None
-    """The pairs that the last extension added (None: there was none, or it is not known)."""
+    """The pairs that the last extension added (None: no extension, or unknown)."""
 
     @classmethod
     def certified(cls, certificate: Certificate, check: Check = no_check) -> Candidates:
-        """Candidates with the certificate of their neighborhoods."""
+        """Make candidates from the certificate of their neighborhoods."""
         edges, scaling = certificate.edges, certificate.scaling
         distances = measured(edges, certificate.space, scaling, check)
         return cls(edges, distances, "certified", certificate, scaling)
 
     def guided(self, guide: Floats, check: Check = no_check, is_last: bool = False) -> Candidates:
-        """Add the squared distances of the rows of `guide`, in place of those of an earlier guide.
+        """Add the squared distances of the rows of `guide`, replacing those of an earlier guide.
 
-        After the last guide, the distances without it are not kept.
+        After the last guide, the distances without it are dropped.
         """
         unguided = self.distances if self.guide is None else self.unguided
         assert unguided is not None, "no other guide was to follow"
@@ -89,8 +89,7 @@ class Candidates:
     def with_added(self, *added: AddedCosts, check: Check = no_check) -> Candidates:
         """Add costs from other data of the same entities to distances without a guide.
 
-        No cost of a pair that is not a candidate may become smaller. Costs that were added before
-        stay.
+        They must not lower the cost of any pair outside the candidates. Costs added earlier stay.
         """
         distances = self.distances
         for costs in added:
@@ -98,7 +97,7 @@ class Candidates:
         return replace(self, distances=distances, added=(*self.added, *added))
 
     def nearest(self, space: Space, length: int) -> list[NearBlock] | None:
-        """Closed lists of the `length` nearest neighbors (None: candidates need not have them)."""
+        """Return closed lists of the `length` nearest neighbors (None: some may be missing)."""
         if self.neighborhoods is not None:
             return self.neighborhoods.nearest(length)
         if self.reason != "approximate" or not isinstance(self.edges, PairList):
@@ -115,7 +114,7 @@ class Candidates:
         in_parts: InParts,
         check: Check = no_check,
     ) -> Candidates:
-        """Candidates from a pattern without a certificate, with their measured recall."""
+        """Make candidates from a pattern without a certificate, and measure their recall."""
         union = sparse.csr_array(pattern + pattern.T)
         edges = PairList(union, in_parts)
         scaling = None
@@ -135,16 +134,17 @@ class Candidates:
         check: Check,
         scaling: LocalScaling | None = None,
     ) -> Candidates:
-        """The pairs of a store without a certificate; scaled, if there is a floor share `local`.
+        """Make candidates of the pairs of a store, without a certificate.
 
-        The scaling is computed from the nearest points unless it is known.
+        A floor share `local` scales distances locally. The scaling is computed from the nearest
+        points unless it is known.
         """
         if scaling is None and local is not None:
             scaling = LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
     def extended(self, potentials: Vector, check: Check = no_check) -> Candidates:
-        """Add the candidates that a certificate at the solution u needs; itself if it holds."""
+        """Add the candidates that a certificate at the solution u needs, if any, or return self."""
         if self.neighborhoods is None:
             return self
         grown = self.neighborhoods.extended(potentials, self.distances, self.guide, check)
@@ -173,7 +173,7 @@ class Candidates:
         )
 
     def guided_like(self, other: Candidates, check: Check = no_check) -> Candidates:
-        """These candidates with the guide of others, if they have one."""
+        """Add the guide of other candidates, if they have one."""
         if other.guide is None:
             return self
         return self.guided(other.guide, check, is_last=other.unguided is None)
@@ -185,13 +185,13 @@ class Candidates:
         return self._with(self.neighborhoods.pruned(potentials, self.distances))
 
     def tightened(self, potentials: Vector) -> Candidates:
-        """Drop the pairs that few later solutions need: most of the lists that were searched."""
+        """Drop the pairs that few later solutions need: most of the searched lists."""
         if self.neighborhoods is None or self.added or self.guide is not None:
             return self
         return self._with(self.neighborhoods.tightened(potentials, self.distances))
 
     def _with(self, certificate: Certificate) -> Candidates:
-        """The candidates of another certificate of the same space."""
+        """Return the candidates of another certificate of the same space."""
         if certificate is self.neighborhoods:
             return self
         return Candidates.certified(certificate).guided_like(self)
@@ -200,7 +200,7 @@ class Candidates:
 def measured(
     edges: PairStore, space: Space, scaling: LocalScaling | None, check: Check = no_check
 ) -> Costs:
-    """Squared distances of candidate pairs, locally scaled if `scaling` is given."""
+    """Measure the squared distances of candidate pairs, locally scaled if `scaling` is given."""
     distances = space.measure(edges, check)
     return distances if scaling is None else scaling.costs(edges, distances)
 
@@ -222,11 +222,11 @@ def find_candidates(
     """Find the candidate pairs of a view and their distances.
 
     `candidates` is what `resolve` returned; X is a matrix or a space. An executor runs searches,
-    and a checkpoint keeps their results. All pairs take the place of approximate ones where all
-    distances are known, and exact lists where cells are missing.
+    and a checkpoint keeps their results. All pairs replace approximate ones where all distances are
+    known; exact lists replace them where cells are missing.
 
-    Raises a MemoryError before it allocates what would not fit. Views that use all pairs share one
-    store, `shared`, for which the caller has checked the memory.
+    Raises a MemoryError before allocating what would not fit. Views that use all pairs share one
+    store, `shared`, whose memory the caller has checked.
     """
     space, view, in_parts = as_space(X), f"view {name!r}", executor.in_parts
     n, floors = space.n_rows, floor_share if local else None
@@ -239,7 +239,7 @@ def find_candidates(
         pattern = given_pattern(name, candidates, n)
         return Candidates.uncertain(searched, pattern, "given", floors, in_parts, check)
     if candidates == "approximate" and space.indexed is not None:
-        # approximate lists are not extended later: they begin longer
+        # approximate lists are not extended later, so they start longer
         length = first_length(space.indexed, alpha, n_neighbors, share=1.5)
         length = length if floors is None else min(max(length, LISTED), n - 1)
         require_list_memory(n, length, view)
@@ -261,7 +261,7 @@ def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) 
 
     It is "all", "approximate", the initial length of certified lists, or a given graph. "auto"
     chooses all pairs where they are cheaper. If alpha is None, a node is expected to keep
-    `n_neighbors`.
+    `n_neighbors` neighbors.
     """
     n = X.shape[0]
     if isinstance(candidates, str) and candidates == "auto":
@@ -280,22 +280,22 @@ def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) 
 
 
 def first_length(X: Any, alpha: float | None, n_neighbors: int = 0, share: float = 1.1) -> int:
-    """The initial length of lists: a few more neighbors than a node is expected to keep."""
+    """Return the initial length of lists: a few more neighbors than nodes are expected to keep."""
     expected = n_neighbors if alpha is None else expected_neighbors(X, alpha)
     return min(int(X.shape[0]) - 1, int(share * expected) + 5)
 
 
 def searched_length(length: int) -> int:
-    """How many neighbors to search for where nodes keep nearly `length` and alpha is not known.
+    """Return how many neighbors to search for if nodes keep nearly `length`, with alpha unknown.
 
     The potentials of some nodes reach far beyond the neighbors that they keep. Longer lists take
-    longer to fill, shorter ones have to be extended at more nodes.
+    longer to fill; shorter ones must be extended at more nodes.
     """
     return SEARCHED * length
 
 
 def expected_neighbors(X: Any, alpha: float) -> int:
-    """The k for which sum_{j<=k} (z_k+1 - z_j) / 4, the mean over a sample, reaches alpha."""
+    """Return the k at which the sample mean of sum_{j<=k} (z_k+1 - z_j) / 4 reaches alpha."""
     X, n = Rows.of(X).X, X.shape[0]
     rows = np.random.RandomState(0).permutation(n)[: min(n, LENGTH_ROWS)]
     norms = squared_lengths(X)
@@ -314,7 +314,7 @@ def expected_neighbors(X: Any, alpha: float) -> int:
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
-    """The pairs of a sparse graph, such as that of `KNeighborsTransformer`; values are not used."""
+    """Return the pairs of a sparse graph, as of `KNeighborsTransformer`, without its values."""
     given = f"candidates for view {name!r} is"
     if not sparse.issparse(graph):
         raise ValueError(f"{given} of type {type(graph).__name__}: use {KINDS_OF_CANDIDATES}")
@@ -333,7 +333,7 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
 
 
 def sound_graph(name: str, graph: Any) -> sparse.csr_array:
-    """A given graph as a CSR array; an error names an entry that is not a distance or weight."""
+    """Convert a given graph to CSR; an error names an entry that is not a distance or weight."""
     matrix = sound_sparse(f"candidates for view {name!r}", graph)
     wrong = np.arange(matrix.nnz)
     if matrix.dtype.kind in "biuf":
@@ -374,5 +374,5 @@ def graph_in_order(name: str, candidates: Any, order: Nodes) -> Any:
 
 
 def is_graph_of(n_nodes: int, candidates: Any) -> bool:
-    """Whether candidates are given as a graph with this number of nodes."""
+    """Check whether candidates are a given graph with this number of nodes."""
     return bool(sparse.issparse(candidates) and candidates.shape == (n_nodes, n_nodes))

@@ -33,41 +33,41 @@ class Certificate(Protocol):
 
     @property
     def growth(self) -> Growth | None:
-        """The pairs that the last extension added (None: there was none, or it is not known)."""
+        """The pairs that the last extension added (None: no extension, or unknown)."""
 
     def settled(self) -> Certificate:
-        """Itself, without what only the costs of new pairs need, after these have been taken."""
+        """Return self without the data that only the costs of new pairs needed."""
 
     def extended(
         self, u: Vector, costs: OwnCosts, guide: Floats | None, check: Check = ...
     ) -> Certificate:
-        """Add the pairs that a certificate at u needs; itself if it holds already."""
+        """Add the pairs that a certificate at u needs; return self if it already holds."""
 
     def pruned(self, u: Vector, costs: OwnCosts) -> Certificate:
         """Drop pairs that are far from carrying weight at u, if they can be found again easily."""
 
     def tightened(self, u: Vector, costs: OwnCosts) -> Certificate:
-        """Drop pairs that are far from carrying weight at u, which few later solutions need."""
+        """Drop pairs that are far from carrying weight at u: few later solutions need them."""
 
     def with_pairs(self, pattern: sparse.csr_array) -> Certificate:
         """Add the pairs of a symmetric pattern."""
 
     def nearest(self, length: int) -> list[NearBlock] | None:
-        """Closed lists of the `length` nearest neighbors (None: candidates need not have them)."""
+        """Return closed lists of the `length` nearest neighbors (None: some may be missing)."""
 
 
 class Growth(Protocol):
-    """The pairs by which a store has grown."""
+    """The pairs that were added to a store."""
 
     @property
     def pairs(self) -> PairStore:
         """The store of the new pairs alone."""
 
     def carried(self, costs: OwnCosts, new: OwnCosts) -> Costs:
-        """Costs of the earlier pairs, and of the new ones, as costs of all."""
+        """Merge the costs of earlier and new pairs into the costs of all pairs."""
 
     def new_of(self, costs: OwnCosts) -> Costs:
-        """Those of the costs of all pairs that belong to new ones."""
+        """Select the costs of the new pairs from the costs of all pairs."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class ListGrowth:
 
     @classmethod
     def of(cls, pattern: sparse.csr_array, is_new: Mask, in_parts: InParts) -> ListGrowth:
-        """The growth of a pattern, given which of its entries are new."""
+        """Return the growth of a pattern from a mask of its new entries."""
         return cls(is_new, PairList(only(pattern, is_new), in_parts))
 
     def carried(self, costs: Vector, new: Vector) -> Vector:
@@ -92,13 +92,13 @@ class ListGrowth:
 
 @dataclass(frozen=True, kw_only=True)
 class ListCertificate:
-    """The part of a certificate whose candidate pairs are a symmetric CSR pattern in memory."""
+    """Base of certificates whose candidate pairs are a symmetric CSR pattern in memory."""
 
     pattern: sparse.csr_array
     in_parts: InParts = one_part
     scaling: LocalScaling | None = None
     is_new: Mask | None = None
-    """The entries of the pattern that the last extension added (None: not known, or none)."""
+    """The entries of the pattern that the last extension added (None: unknown, or none)."""
 
     @cached_property
     def edges(self) -> PairList:
@@ -114,7 +114,7 @@ class ListCertificate:
         return self
 
     def reduced_to(self, kept: sparse.csr_array) -> Self:
-        """The certificate with some of its pairs, those of a matrix."""
+        """Keep only the pairs of a matrix."""
         ones = np.ones(kept.nnz, dtype=bool)
         pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
         return replace(self, pattern=pattern, is_new=None)
@@ -124,7 +124,7 @@ class ListCertificate:
 
 
 def only(pattern: sparse.csr_array, chosen: Mask) -> sparse.csr_array:
-    """A pattern with some of its entries."""
+    """Return a pattern with only the chosen entries."""
     places = np.flatnonzero(chosen)
     starts = np.searchsorted(places, pattern.indptr).astype(pattern.indptr.dtype)
     ones = np.ones(places.size, dtype=bool)
@@ -132,7 +132,7 @@ def only(pattern: sparse.csr_array, chosen: Mask) -> sparse.csr_array:
 
 
 def carried(is_new: Mask, costs: Vector, new: Vector) -> Vector:
-    """The costs of entries that are new, and of those that are not, as costs of all."""
+    """Merge the costs of new and earlier entries into the costs of all entries."""
     out = np.empty(is_new.size)
     out[~is_new] = costs
     out[is_new] = new
@@ -140,7 +140,7 @@ def carried(is_new: Mask, costs: Vector, new: Vector) -> Vector:
 
 
 def joined(pattern: sparse.csr_array, added: sparse.csr_array) -> tuple[sparse.csr_array, Mask]:
-    """The union of two patterns, sorted, and which of its entries the first one does not have."""
+    """Return the sorted union of two patterns, and a mask of the entries the first one lacks."""
     union = sparse.csr_array(marked(pattern, 1) + marked(added, 2))
     union.sort_indices()
     is_new: Mask = union.data == 2
@@ -150,6 +150,6 @@ def joined(pattern: sparse.csr_array, added: sparse.csr_array) -> tuple[sparse.c
 
 
 def marked(pattern: sparse.csr_array, mark: int) -> sparse.csr_array:
-    """A pattern with the same small number in all its entries."""
+    """Return a pattern with the same small number in all entries."""
     marks = np.full(pattern.nnz, mark, dtype=np.uint8)
     return sparse.csr_array((marks, pattern.indices, pattern.indptr), shape=pattern.shape)

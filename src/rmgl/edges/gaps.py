@@ -2,25 +2,25 @@
 
 Let S = sum of (x_k - y_k)^2 over the shared columns, v_k the mean squared difference of two rows in
 column k (twice its variance), V the sum of all v_k, the mean squared distance of the view, and V_s
-that over the shared columns. The estimate is
+the sum over the shared columns. The estimate is
 
     z = S + max( (V - V_s) (S + c) / (V_s + c),  D )
 
-The columns that one of the two rows lacks are taken to differ as much as the shared ones do,
-relative to what is usual: with columns alike and c = 0, S is scaled up from the number of shared
-columns to all. c is the usual difference of one column: it keeps rows that agree in the one column
-they share from being the nearest of all. D sums (x_k - mean_k)^2 over the columns that one row has
-and the other lacks: from a value that is not known, x_k is expected to differ at least so much.
-Without it, a row that lacks the one column by which two clusters differ would be near to both. Rows
-that share all columns have z = S, and rows that share none z = V.
+The estimate assumes that the columns that one of the two rows lacks differ as much as the shared
+ones, relative to what is usual: if all columns are alike and c = 0, it scales S up from the number
+of shared columns to all. c is the usual difference of one column: without c, rows that agree in the
+only column they share would be the nearest of all. D sums (x_k - mean_k)^2 over the columns that
+one row has and the other lacks: x_k is expected to differ from an unknown value by at least that
+much. Without D, a row that lacks the only column in which two clusters differ would be near both.
+Rows that share all columns have z = S, and rows that share no column have z = V.
 
-With rows less their means, zeros at missing cells, P the 0/1 matrix of cells that are there and Q
-the squares, all pairs take three matrix products for S and one for V_s:
+Let X be the rows minus the column means, with zeros at missing cells, P the 0/1 matrix of present
+cells and Q the squares of X. All pairs take three matrix products for S and one for V_s:
 
     S = Q P' + P Q' - 2 X X'        V_s = (P v) P'        D = |x|^2 + |y|^2 - (Q P' + P Q')
 
-Such costs obey no triangle inequality, so no pair is ruled out by geometry: all of them are looked
-at, block by block. The certificate of `rmgl.edges.neighborhoods` holds nevertheless, because it is
+These costs do not obey the triangle inequality, so geometry cannot rule out pairs: all pairs are
+examined, block by block. The certificate of `rmgl.edges.neighborhoods` still holds, because it is
 about costs.
 """
 
@@ -42,9 +42,9 @@ from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check, no_check, require_memory
 
 BLOCK_ENTRIES = 1 << 20
-"""Entries of a block of distances that is computed or looked through at once."""
+"""Number of entries in a block of distances, which is computed or scanned at once."""
 GAPS_ROUNDING = 1e-6
-"""Relative rounding error of the distances in a block, generously."""
+"""Generous bound of the relative rounding error of distances in a block."""
 PRIOR = 1.0
 """The constant c, in multiples of the usual difference of a column."""
 
@@ -54,11 +54,11 @@ class Blocks(Searchable):
 
     @abstractmethod
     def block(self, nodes: Any) -> Floats:
-        """Squared distances of some of the rows to all rows, up to rounding."""
+        """Compute the squared distances of some rows to all rows, up to rounding."""
 
     @abstractmethod
     def pairs(self, left: Indices, right: Indices) -> Vector:
-        """The squared distances of single pairs of rows; the same in both orders."""
+        """Compute the squared distances of single pairs of rows; both orders give the same."""
 
     def exact_instead(self, length: Callable[[Any], int]) -> int:
         return length(np.empty((self.n_rows, 0)))
@@ -122,12 +122,12 @@ class Blocks(Searchable):
 
     @property
     def _width(self) -> int:
-        """Numbers that one pair takes in memory."""
+        """Number of values that one pair takes in memory."""
         return 1
 
 
 def blocks_of(n_nodes: int, n_rows: int, check: Check) -> Iterator[slice]:
-    """Parts of the nodes whose distances to all rows make a block."""
+    """Yield parts of the nodes whose distances to all rows make one block."""
     size = max(1, BLOCK_ENTRIES // n_rows)
     for first in range(0, n_nodes, size):
         check()
@@ -137,9 +137,9 @@ def blocks_of(n_nodes: int, n_rows: int, check: Check) -> Iterator[slice]:
 def nearest_in_blocks(
     nodes: Nodes, length: int, n_rows: int, block: Callable[[Any], Floats], check: Check
 ) -> tuple[Indices, Vector]:
-    """The `length` nearest other rows of each node, and the squared distance of the last of them.
+    """Find the `length` nearest other rows of each node, and the squared distance of the last.
 
-    `block(nodes)` are the distances of some nodes to all rows.
+    `block(nodes)` returns the distances of some nodes to all rows.
     """
     neighbors, last = np.empty((len(nodes), length), dtype=np.int64), np.empty(len(nodes))
     for some in blocks_of(len(nodes), n_rows, check):
@@ -151,7 +151,7 @@ def nearest_in_blocks(
 
 
 def cells_present(X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
-    """1 for every cell that is there, 0 for a missing one."""
+    """Return 1 for every present cell and 0 for every missing one."""
     return np.ones(X.shape) if gaps is None else (~gaps).astype(np.float64)
 
 
@@ -169,16 +169,16 @@ class Gapped(Blocks):
     """
 
     X: Floats
-    """Rows less the mean of each column, with zeros at missing cells."""
+    """Rows minus the column means, with zeros at missing cells."""
     present: Floats
-    """1 for every cell that is there, 0 for a missing one."""
+    """1 for every present cell, 0 for every missing one."""
     center: Vector
     usual: Vector
     """v_k: the mean squared difference of two rows in each column."""
 
     @classmethod
     def of(cls, X: Floats, gaps: NDArray[np.bool_] | None, rows: Nodes | None = None) -> Gapped:
-        """The space of rows with given missing cells; means are over the given rows (None: all)."""
+        """Make the space of rows with missing cells; means are over the given rows (None: all)."""
         present = cells_present(X, gaps)
         if rows is not None:
             there = np.zeros((len(X), 1))
@@ -233,7 +233,7 @@ class Gapped(Blocks):
         )
 
     def distances_from(self, X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
-        """Squared distances of new rows to all rows; 0 to equal rows, also if both lack a cell."""
+        """Return squared distances of new rows to all rows: 0 to equal rows, even with gaps."""
         present = cells_present(X, gaps)
         centered = (X - self.center) * present
         distances = self._to_all(centered, present)
@@ -247,7 +247,7 @@ class Gapped(Blocks):
         return distances
 
     def _to_all(self, X: Floats, present: Floats) -> Floats:
-        """The distances of rows of this form to all rows."""
+        """Compute the distances of rows in the form of `X` and `present` to all rows."""
         norms = np.square(X)
         total = norms @ self.present.T
         total += present @ self.squares.T
@@ -257,7 +257,7 @@ class Gapped(Blocks):
         np.maximum(apart, 0.0, out=apart)
         rows, columns = np.nonzero(apart <= CANCELLATION * total)
         size = max(1, BLOCK_ENTRIES // X.shape[1])
-        # what has lost its digits is computed from differences
+        # distances that have lost their digits are recomputed from differences
         for at in range(0, rows.size, size):
             left, right = rows[at : at + size], columns[at : at + size]
             shared = present[left] * self.present[right]
@@ -266,7 +266,7 @@ class Gapped(Blocks):
         return self._estimate(apart, (present * self.usual) @ self.present.T, one_lacks)
 
     def _estimate(self, apart: Floats, shared: Floats, one_lacks: Floats) -> Floats:
-        """The formula, from S, V_s and D; a view whose rows are all equal has no distances."""
+        """Apply the formula to S, V_s and D; if all rows are equal, distances are zero."""
         lacking = np.maximum(self.mean_distance - shared, 0.0)
         complete = lacking <= 1e-12 * self.mean_distance  # up to the rounding of sums
         usual = np.maximum(shared + self.prior, np.finfo(np.float64).tiny)
@@ -277,7 +277,7 @@ class Gapped(Blocks):
 
 @dataclass(frozen=True)
 class Summed(Blocks):
-    """The space of several views, each times its factor, whose squared distances are summed."""
+    """The space of several views, each times its factor, with the sum of squared distances."""
 
     parts: Sequence[Gapped]
     factors: Sequence[float]

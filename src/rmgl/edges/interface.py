@@ -55,7 +55,7 @@ class Costs(Protocol):
 
 
 def as_vector(costs: Costs) -> Vector:
-    """The costs of a store in memory, which are a vector."""
+    """Return the costs of an in-memory store, which are a vector."""
     assert isinstance(costs, np.ndarray)
     return costs
 
@@ -74,10 +74,10 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Cheapest:
-    """The cheapest pairs of a store, compared with the next one."""
+    """The cheapest pairs of a store, compared with the next cheapest one."""
 
     excess: float
-    """sum (z - z_ij) over them, with z the cost of the next one."""
+    """sum (z - z_ij) over these pairs, with z the cost of the next cheapest one."""
     mean: float
     """The mean cost of all pairs."""
 
@@ -109,43 +109,43 @@ class PairStore(Protocol):
     """The largest number of candidate pairs that share a node."""
 
     def measure(self, X: Floats | sparse.csr_array, check: Check = ...) -> Costs:
-        """||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding.
+        """Compute ||x_i - x_j||^2 for every candidate pair, from the rows of a view or embedding.
 
         `check` is called repeatedly and may raise.
         """
 
     def entries_of(self, square: Floats) -> Costs:
-        """The entries of a symmetric matrix for every candidate pair."""
+        """Return the entry of a symmetric matrix for every candidate pair."""
 
     def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[Nodes, Nodes, Nodes]:
-        """The places, in a vector of costs, of all pairs of chosen nodes, and their two nodes."""
+        """Return all pairs of chosen nodes: places in a vector of costs, and the two nodes."""
 
     def localized(self, distances: OwnCosts, scales: Vector, floors: Vector) -> Costs:
-        """max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
+        """Compute max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
     def evaluate(self, u: Vector, costs: OwnCosts) -> Evaluation:
-        """Sums for degrees and dual value at u, not yet divided by powers of alpha; one pass."""
+        """Compute sums for degrees and dual value at u, without powers of alpha, in one pass."""
 
     def active_pairs(self, u: Vector, costs: OwnCosts, counts: Vector) -> ActivePairs:
-        """The matrix D_A + A of the pairs active at u; `counts` are those of `evaluate`."""
+        """Return the matrix D_A + A of the pairs active at u; `counts` come from `evaluate`."""
 
     def active(self, u: Vector, costs: OwnCosts, least: float) -> sparse.csr_array:
-        """The symmetric matrix of the t_ij that exceed `least`."""
+        """Return the symmetric matrix of the t_ij that exceed `least`."""
 
     def inner(self, costs: OwnCosts, weights: sparse.csr_array) -> float:
-        """z'w = sum_{i<j} z_ij w_ij, for symmetric weights on candidate pairs."""
+        """Compute z'w = sum_{i<j} z_ij w_ij for symmetric weights on candidate pairs."""
 
     def least(self, costs: OwnCosts) -> float:
-        """The smallest cost."""
+        """Return the smallest cost."""
 
     def largest(self, costs: OwnCosts) -> float:
-        """The largest cost."""
+        """Return the largest cost."""
 
     def sample(self, costs: OwnCosts, size: int) -> Vector:
-        """About `size` of the costs, taken at equal steps; all if there are fewer."""
+        """Return about `size` of the costs, taken at equal steps, or all if there are fewer."""
 
     def cheapest(self, costs: OwnCosts, share: float) -> Cheapest:
-        """Compare a share of the pairs, at most half, those of smallest cost, with the next one."""
+        """Compare the cheapest pairs, a share of at most half, with the next cheapest one."""
 
 
 class CostVectors:
@@ -177,7 +177,7 @@ def loop_indices(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[n
 def multiplier(
     starts: NDArray[np.integer[Any]], indices: NDArray[np.integer[Any]], in_parts: InParts
 ) -> Callable[[Vector], Vector]:
-    """The product of D_A + A with a vector, for the active pairs of a symmetric CSR pattern."""
+    """Return the function v -> (D_A + A) v for the active pairs of a symmetric CSR pattern."""
 
     def multiply(v: Vector) -> Vector:
         out = np.empty(v.size)
@@ -192,7 +192,7 @@ def multiplier(
 
 
 class Space(ABC):
-    """Points and their squared distances, and how candidate pairs are found among them."""
+    """Points with their squared distances, and the search for candidate pairs among them."""
 
     @property
     @abstractmethod
@@ -200,18 +200,18 @@ class Space(ABC):
 
     @abstractmethod
     def among(self, nodes: Nodes | None) -> Space:
-        """The space of some of the points (None: all)."""
+        """Return the space of some of the points (None: all)."""
 
     @abstractmethod
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
-        """The squared distance of every candidate pair.
+        """Measure the squared distance of every candidate pair.
 
         `check` is called repeatedly and may raise.
         """
 
     @abstractmethod
     def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
-        """The `length` nearest other points of each node, and a bound of how far all others are.
+        """Find the `length` nearest other points of each node, and bound the distance of the rest.
 
         Points are in any order. The bound is a lower bound of squared distances, infinite where all
         points are listed.
@@ -219,7 +219,7 @@ class Space(ABC):
 
     @abstractmethod
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
-        """Squared distances of each node to the points listed for it."""
+        """Compute the squared distances of each node to the points listed for it."""
 
     @property
     @abstractmethod
@@ -228,30 +228,30 @@ class Space(ABC):
 
     @property
     def given_pairs(self) -> sparse.csr_array | None:
-        """The only pairs that have a distance, as a CSR array (None: all have one)."""
+        """The only pairs that have a distance, as a CSR array (None: all pairs have one)."""
         return None
 
     @property
     def indexed(self) -> Any:
-        """The rows from which an approximate index can be built (None: there are none)."""
+        """The rows for building an approximate index (None: unavailable)."""
         return None
 
     def exact_instead(self, length: Callable[[Any], int]) -> int | str:
-        """What replaces approximate candidates: exact lists of length(rows), or "all" pairs."""
+        """Return what replaces approximate lists: exact ones of length(rows), or "all" pairs."""
         return "all"
 
     def searched_by(self, executor: Executor) -> Space:
-        """The space with searches that an executor runs; itself if there are none."""
+        """Return the space with searches run by an executor; self without searches."""
         return self
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Space:
-        """The space with its searches kept by a checkpoint, if any; itself without searches."""
+        """Return the space with searches kept by a checkpoint, if any; self without searches."""
         return self
 
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check
     ) -> Certificate:
-        """The certificate that begins with the `length` nearest points of each.
+        """Return a certificate that starts from the `length` nearest points of each point.
 
         `local` is the floor share of a local scaling (None: no scaling).
         """
@@ -263,26 +263,26 @@ class Searchable(Space):
 
     @abstractmethod
     def digest(self) -> str:
-        """A text that differs for other points: results of a search are kept under it."""
+        """Return a text that identifies the points: search results are stored under it."""
 
     @abstractmethod
     def within(
         self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
-        """All pairs of a node and another point that are nearer than s_i s_j (radii_i + radii_j).
+        """Find all pairs of a node and another point nearer than s_i s_j (radii_i + radii_j).
 
         Distances are squared. A pair may occur in one order or both, and rounding may add a few
         pairs. `scales` are the s_i (None: all are one).
         """
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Searchable:
-        from rmgl.edges.kept_searches import KeptSearches  # which are such a space
+        from rmgl.edges.kept_searches import KeptSearches  # subclasses Searchable
 
         return self if checkpoint is None else KeptSearches(self, checkpoint)
 
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check
     ) -> Certificate:
-        from rmgl.edges.neighborhoods import Neighborhoods  # which asks spaces
+        from rmgl.edges.neighborhoods import Neighborhoods  # imports Space
 
         return Neighborhoods.search(self, length, in_parts, check, local)

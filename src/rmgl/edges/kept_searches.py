@@ -1,8 +1,7 @@
 """Exact searches whose results a checkpoint keeps: they are the most expensive part of a fit.
 
-A search is known by the rows of its space and by what is asked, so a run that resumes finds the
-results of all searches that it had finished, in whatever order it comes to them, and does all
-others.
+A search is identified by the rows of its space and by its arguments. A resumed run therefore finds
+the results of all searches that it had finished, in any order, and runs only the others.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from rmgl.running.threads import Check, no_check
 
 @dataclass(frozen=True)
 class KeptSearches(Searchable):
-    """A space, with the results of its searches kept by a checkpoint."""
+    """A space whose search results are kept by a checkpoint."""
 
     space: Searchable
     checkpoint: Checkpoint
@@ -90,7 +89,7 @@ def check_lists(
 ) -> None:
     """Raise `Unsound` unless there is a list of other rows for each node.
 
-    If the lists are `bounded`, there must also be a bound of how far all other rows are.
+    If the lists are `bounded`, there must also be a bound of the distances to all other rows.
     """
     check_arrays(kept, "neighbors", *["bounds"] * bounded)
     neighbors, shape = kept["neighbors"], (len(nodes), length)
@@ -117,7 +116,7 @@ def check_pairs(kept: Found, n_rows: int) -> None:
 
 
 def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
-    """Raise `Unsound` unless these are row numbers as searches find, `size` of them if given."""
+    """Raise `Unsound` unless these are row numbers as searches return, `size` of them if given."""
     if rows.dtype not in (np.int32, np.int64):
         expected = "integers of 4 or 8 bytes were expected"
         raise Unsound(f"{what} are of type {rows.dtype}, but {expected}")

@@ -8,15 +8,14 @@ edges. f_i is the node's 5th smallest cost; 0.7 f_i is its floor. Floors prevent
 near-duplicates from keeping all their weight among themselves. Exact copies of a node are not
 counted.
 
-Scales and floors depend only on the 30 nearest neighbors, and all that are as near as the last of
-these, so they are the same for every choice of candidate pairs and for every order of the nodes.
+Scales and floors depend only on the 30 nearest neighbors and on those tied with the last one, so
+they are the same for every choice of candidate pairs and every order of the nodes.
 
-Where distances are tied, "the 7 nearest" is not defined, and whoever takes 7 lets the order of rows
-decide. A *closed* list of length k holds every point that is at most as far as the k-th nearest
-one. The points nearer than that have a place each, and those that are tied for the last places
-share them, so whatever is computed from the list is a function of the data alone. Where more points
-are tied than could be listed, a stand-in takes their places: a point at their distance that is like
-the node itself.
+Where distances are tied, "the 7 nearest" is not defined: the order of rows would decide. A *closed*
+list of length k holds every point that is at most as far as the k-th nearest one. The points nearer
+than that have a place each, and points tied for the last places share them, so results computed
+from the list depend on the data alone. If too many points are tied to be listed, a stand-in takes
+their places: a point at their distance that is like the node itself.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from rmgl.edges.stores import union_of
 from rmgl.running.threads import Check, no_check
 
 LISTED = 30
-"""Nearest neighbors from which scales and floors are computed."""
+"""Number of nearest neighbors from which scales and floors are computed."""
 SCALE_NEIGHBOR = 7
 FAR_COST = 2.0
 """Largest cost of the 7th neighbor; a larger one raises the scale of the node."""
@@ -46,21 +45,22 @@ SMALLEST_SCALE = float(np.sqrt(5e-324))
 TIED = 1e-9
 """Relative difference up to which squared distances are equal; rounding is far below it."""
 MOST = 512
-"""Points that a closed list may have; a stand-in takes the places of more equals."""
+"""Largest number of points in a closed list; a stand-in takes the places of more ties."""
 SPARE = 4
-"""Points that are searched for beyond a list, so that rounded bounds do not hide its end."""
+"""Points to search for beyond a list, so that rounded bounds do not hide its end."""
 GROWTH = 8
-"""How many times longer lists are searched for where those before were not enough."""
+"""Factor by which lists grow where they are too short."""
 AT_ONCE = 4096
-"""Nodes whose longer lists are searched for at once: lists of hundreds take much memory."""
+"""Nodes per search for longer lists: lists of hundreds take much memory."""
 STAND_IN = -1
-"""The neighbor that a stand-in is listed as."""
+"""Neighbor index of a stand-in."""
 Answer = tuple[Indices, Floats, Vector]
-"""The nearest points of some nodes, in any order, their squared distances, and a bound for others.
+"""The nearest points of some nodes in any order, their squared distances, a bound for the rest.
 
-The bound is a lower one of the squared distance to all other points, infinite if there are none."""
+The bound is a lower one of the squared distances to all other points, infinite if there are
+none."""
 Search = Callable[[Indices, int], Answer]
-"""search(nodes, length): the `length` nearest points of each of some nodes."""
+"""search(nodes, length) returns the `length` nearest points of each node."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class NearBlock:
     neighbors: Indices
     distances: Floats
     shares: Floats | None = None
-    """What every entry has of the places (None: one each)."""
+    """Share of a place that each entry has (None: one place each)."""
 
     @property
     def pairs(self) -> tuple[Ends, Ends]:
@@ -82,12 +82,12 @@ class NearBlock:
 
 
 def counted(distances: Floats) -> Floats:
-    """Squared distances to listed neighbors; infinite to exact copies, which are not counted."""
+    """Return squared distances that are infinite for exact copies, which are not counted."""
     return np.where(distances > 0, distances, np.inf)
 
 
 def reach_of(distances: Floats, length: int) -> Vector:
-    """How far the closed list of every row reaches: the `length`-th smallest, and its equals."""
+    """Return how far each row's closed list reaches: the `length`-th smallest, with its ties."""
     last = min(length, distances.shape[1]) - 1
     return np.partition(distances, last, axis=1)[:, last] * (1 + TIED)
 
@@ -101,10 +101,10 @@ def closed_lists(
     different: bool = False,
     answer: Answer | None = None,
 ) -> list[NearBlock]:
-    """The closed lists of `length` of some nodes; with `different`, without copies of a node.
+    """Return closed lists of `length` of some nodes; with `different`, without copies of a node.
 
-    The search is for `first` neighbors at first, unless its `answer` is known, and for more where
-    equals of the last one may be missing.
+    The first search is for `first` neighbors, unless its `answer` is known. Longer searches follow
+    where ties with the last neighbor may be missing.
     """
     answer = search(nodes, first) if answer is None else answer
     lists, left = closed_at_once(nodes, answer, length, first > MOST, different)
@@ -118,9 +118,9 @@ def closed_lists(
 def closed_at_once(
     nodes: Indices, answer: Answer, length: int, is_last: bool = False, different: bool = False
 ) -> tuple[list[NearBlock], Nodes]:
-    """The closed lists that follow from one answer, and the nodes for which it is not enough.
+    """Return the closed lists from one answer, and the nodes for which it is too short.
 
-    If it `is_last`, it has to be enough: more points are tied than can be listed.
+    An answer that `is_last` must suffice: more points are tied than can be listed.
     """
     neighbors, distances, bounds = answer
     distances = counted(distances) if different else distances
@@ -142,7 +142,7 @@ def laid_out(
     known: NDArray[np.bool_],
     length: int,
 ) -> Iterator[NearBlock]:
-    """Closed lists from longer ones: without ties, with ties, and with a stand-in for too many."""
+    """Yield closed lists from longer ones: without ties, with ties, with stand-ins for too many."""
     within = distances <= np.where(np.isfinite(reach), reach, np.finfo(np.float64).max)[:, None]
     counts = within.sum(axis=1)
     plain, tied = known & (counts <= length), known & (counts > length) & (counts <= MOST)
@@ -162,7 +162,7 @@ def laid_out(
 def with_stand_ins(
     nodes: Indices, neighbors: Indices, distances: Floats, limits: Vector, length: int
 ) -> NearBlock:
-    """The lists of points nearer than the limits, and a stand-in at the limit for the rest."""
+    """Return lists of points nearer than the limits, with a stand-in at the limit for the rest."""
     nearer = distances * (1 + TIED) < limits[:, None] / (1 + TIED)
     kept = np.where(nearer, distances, np.inf)
     listed, apart = shortest(neighbors, kept, min(length, neighbors.shape[1]))
@@ -175,13 +175,13 @@ def with_stand_ins(
 def nearest_of_all(
     space: Space, length: int, check: Check = no_check, *, different: bool = False
 ) -> list[NearBlock]:
-    """The closed lists of `length` of all points of a space."""
+    """Return the closed lists of `length` of all points of a space."""
     search, nodes = searching(space, check), np.arange(space.n_rows)
     return closed_lists(search, nodes, length, length + SPARE, different=different)
 
 
 def searching(space: Space, check: Check = no_check) -> Search:
-    """The search for the nearest points of nodes of a space."""
+    """Return the search for the nearest points of nodes of a space."""
 
     def search(nodes: Indices, length: int) -> Answer:
         neighbors, bounds = space.nearest(nodes, min(length, space.n_rows - 1), check)
@@ -191,7 +191,7 @@ def searching(space: Space, check: Check = no_check) -> Search:
 
 
 def shortest(neighbors: Indices, distances: Floats, length: int) -> tuple[Indices, Floats]:
-    """The `length` nearest of listed neighbors, in any order, and their distances."""
+    """Return the `length` nearest of listed neighbors, in any order, and their distances."""
     if neighbors.shape[1] <= length:
         return neighbors, distances
     nearest = np.argpartition(distances, length - 1, axis=1)[:, :length]
@@ -200,7 +200,7 @@ def shortest(neighbors: Indices, distances: Floats, length: int) -> tuple[Indice
 
 
 def shares_of_places(distances: Floats, length: int) -> Floats:
-    """The share of `length` places of every entry of closed lists; ties divide the last ones."""
+    """Divide `length` places among the entries of closed lists; ties share the last places."""
     reach = reach_of(distances, length)[:, None]
     nearer = distances * (1 + TIED) < reach / (1 + TIED)
     tied = (distances <= reach) & ~nearer & np.isfinite(distances)
@@ -211,7 +211,7 @@ def shares_of_places(distances: Floats, length: int) -> Floats:
 
 
 def pattern_of(lists: Sequence[NearBlock], n_points: int) -> sparse.csr_array:
-    """The symmetric pattern of all pairs in lists."""
+    """Return the symmetric pattern of all pairs in lists."""
     left, right = (np.concatenate([block.pairs[side] for block in lists]) for side in (0, 1))
     return union_of(left, right, n_points)
 
@@ -261,31 +261,31 @@ class LocalScaling:
             raise Unsound(f"the share of the floors is {self.floor_share}, but must be from 0 to 1")
 
     def of_nodes(self, nodes: Nodes) -> LocalScaling:
-        """The scaling of some of the nodes."""
+        """Return the scaling of some of the nodes."""
         return LocalScaling(self.scales[nodes], self.floors[nodes], self.floor_share)
 
     def of_new(self, neighbors: Indices, distances: Floats) -> LocalScaling:
-        """The scaling of new nodes, from squared distances to the nearest ones and their equals."""
+        """Compute the scaling of new nodes from squared distances to the nearest ones and ties."""
         answer = neighbors, distances, np.full(len(neighbors), np.inf)
         lists, _ = closed_at_once(np.arange(len(neighbors)), answer, LISTED)
         return LocalScaling.from_lists(lists, self.floor_share, among=self)
 
     def costs_of_new(self, neighbors: Indices, distances: Floats) -> Floats:
-        """The costs of new nodes, from squared distances to the nearest ones and their equals."""
+        """Compute the costs of new nodes from squared distances to the nearest ones and ties."""
         return self.costs_between(self.of_new(neighbors, distances), neighbors, distances)
 
     def costs_between(self, new: LocalScaling, neighbors: Indices, distances: Floats) -> Floats:
-        """The costs of new nodes with a scaling of theirs, from distances to any fitted nodes."""
+        """Compute the costs of new nodes, given their scaling and distances to fitted nodes."""
         scaled = distances / (new.scales[:, None] * self.scales[neighbors])
         return np.maximum(scaled, np.minimum(new.floors[:, None], self.floors[neighbors]))
 
     def costs(self, edges: PairStore, distances: Costs) -> Costs:
-        """The costs of candidate pairs from their squared distances."""
+        """Compute the costs of candidate pairs from their squared distances."""
         return edges.localized(distances, self.scales, self.floors)
 
 
 def by_node(lists: Sequence[NearBlock], values: Sequence[Vector]) -> Vector:
-    """Values of the nodes of every block in the order of all nodes."""
+    """Arrange the values of all blocks in the order of the nodes."""
     ordered = np.empty(sum(block.nodes.size for block in lists))
     for block, part in zip(lists, values, strict=True):
         ordered[block.nodes] = part
@@ -293,25 +293,25 @@ def by_node(lists: Sequence[NearBlock], values: Sequence[Vector]) -> Vector:
 
 
 def relative_costs(block: NearBlock, scales: Vector, theirs: Vector) -> Floats:
-    """Squared distances to listed neighbors in units of both scales; infinite to copies."""
+    """Divide squared distances to listed neighbors by both scales; copies get infinity."""
     mine = scales[block.nodes][:, None]
     others = np.where(block.neighbors == STAND_IN, mine, theirs[block.neighbors])
     return counted(block.distances) / (mine * others)
 
 
 def first_scales(nearest: Vector, known: Vector) -> Vector:
-    """The distance of every node to its 7th neighbor, from squared ones, or a typical one."""
+    """Return the distance to the 7th neighbor, from squared ones, or a typical one if infinite."""
     typical = np.median(known) if known.size else 1.0
     return np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
 
 
 def nearest_scale(block: NearBlock) -> Vector:
-    """The squared distance of nodes to their 7th neighbors; infinite if only copies are listed."""
+    """Return squared distances to the 7th neighbors; infinite if only copies are listed."""
     return smallest_at(counted(block.distances), SCALE_NEIGHBOR, block.shares)
 
 
 def raised_scales(block: NearBlock, scales: Vector, theirs: Vector) -> Vector:
-    """Scales, larger where the 7th smallest cost would exceed 2; `theirs` are of neighbors."""
+    """Raise scales where the 7th smallest cost would exceed 2; `theirs` are those of neighbors."""
     far = (
         smallest_at(relative_costs(block, scales, theirs), SCALE_NEIGHBOR, block.shares) / FAR_COST
     )
@@ -319,18 +319,18 @@ def raised_scales(block: NearBlock, scales: Vector, theirs: Vector) -> Vector:
 
 
 def floors_of(block: NearBlock, scales: Vector, theirs: Vector, floor_share: float) -> Vector:
-    """The floors of nodes: a share of their 5th smallest cost."""
+    """Compute the floors of nodes: a share of their 5th smallest cost."""
     floors = smallest_at(relative_costs(block, scales, theirs), FLOOR_NEIGHBOR, block.shares)
     return floor_share * np.where(np.isfinite(floors), floors, 1.0)
 
 
 def smallest_at(values: Floats, rank: int, shares: Floats | None = None) -> Vector:
-    """The rank-th smallest entry of each row.
+    """Return the rank-th smallest entry of each row.
 
-    It is the largest finite one if there are fewer, and infinity if there is none.
+    Rows with fewer finite entries give the largest finite one, and rows without any give infinity.
 
-    `shares` are how much of a place each entry has (None: each has one); the first places together
-    are those of the smallest entries.
+    `shares` is the share of a place that each entry has (None: one each); the smallest entries take
+    the first places.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """The nearest rows of each row, in heaps, from the products of tiles.
 
-A compiled scan selects from the products of two tiles the rows that are nearer than the farthest
-neighbor so far. Where all rows are queries, each pair of tiles is visited once for both directions.
+From the products of two tiles, a compiled scan selects the rows that are nearer than the farthest
+neighbor so far. If all rows are queries, each pair of tiles is visited once for both directions.
 
-Threads share the pairs of tiles t and t + offset. Those with t // offset even have no tile in
-common, and neither have those with t // offset odd: whichever thread comes first, every heap is
-offered the same rows in the same order. So results do not depend on the number of threads.
+Threads share the pairs of tiles t and t + offset. Pairs with even t // offset have no tile in
+common, nor do pairs with odd t // offset. Every heap is therefore offered the same rows in the same
+order, and results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rmgl.running.threads import Check, InParts, no_check, one_by_one, one_part
 
 HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
 NOBODY = -1
-"""The place in a heap where no row was found."""
+"""The value of an empty place in a heap."""
 Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
 """Queries, places of rows found for them, and scores -|x_i - x_j|^2 / 2."""
 Found: TypeAlias = tuple[Products, NDArray[np.int32]]
@@ -40,9 +40,9 @@ class Heaps:
     def __init__(
         self, queries: Indices, length: int, rows: Products, known: Products | None = None
     ) -> None:
-        """`rows` have all columns if offered scores are upper bounds, and else none.
+        """`rows` have all columns if offered scores are upper bounds, and no columns otherwise.
 
-        Only what is better than `known` scores enters, if these are given.
+        If `known` scores are given, only better ones enter.
         """
         self.queries, self.rows = queries, rows
         worst = 0.99 * np.finfo(rows.dtype).min
@@ -58,19 +58,19 @@ class Heaps:
         return self.scores, self.nearest
 
     def farthest(self, group: slice) -> float:
-        """The squared distance beyond which a row enters no heap of a group of queries."""
+        """Return the squared distance beyond which rows enter no heap of a group of queries."""
         return 2.0 * min(-float(self.scores[group, 0].min()), HALF_OF_LARGEST)
 
     def farthest_by_tile(self, starts: Indices) -> Vector:
-        """The squared distance beyond which a row enters no heap of each tile; all are queries."""
+        """Return the squared distances beyond which rows enter no heap of a tile of queries."""
         lowest = np.minimum.reduceat(self.scores[:, 0], starts)
         return np.minimum(-lowest.astype(np.float64), HALF_OF_LARGEST) * 2.0
 
     def offer(self, scores: Products, heap: int, first: int, both: bool) -> None:
         """Insert rows first, first + 1, ... into heaps heap, heap + 1, ...
 
-        If `both`, also insert the queries of these heaps into those of the rows, which must all be
-        queries.
+        If `both`, also insert the queries of these heaps into the heaps of the rows, which must all
+        be queries.
         """
         kept = (self.scores, self.nearest, self.cuts.array, self.rows)
         kernels.offer(scores, self.queries, heap, first, both, *kept)
@@ -106,7 +106,7 @@ def nearest_inside(
 
 
 def without_common_tiles(tiles: Indices, offset: int) -> Iterator[Indices]:
-    """Parts of the tiles t such that no two pairs (t, t + offset) of a part have a common tile."""
+    """Yield parts of the tiles t in which no two pairs (t, t + offset) have a common tile."""
     if offset == 0:
         yield tiles
         return
@@ -158,7 +158,7 @@ def offer_tiles(
 ) -> None:
     """Offer the tiles of another block to groups of queries, the nearest tile first.
 
-    Rows of the other block count from `shift` on.
+    Rows of the other block are numbered from `shift`.
     """
 
     def visit(first: int) -> None:
@@ -202,6 +202,6 @@ def nearest_across(
 
 
 def hits_of(scores: Products, nearest: NDArray[np.int32]) -> Hits:
-    """Return what heaps have found, without their empty places."""
+    """Return the hits in heaps, without empty places."""
     rows, places = np.nonzero(nearest != NOBODY)
     return rows.astype(np.int32), nearest[rows, places].astype(np.int32), scores[rows, places]

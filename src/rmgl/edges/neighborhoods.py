@@ -10,16 +10,16 @@ all pairs with z_ij < s_i s_j (radius_i + radius_j) are candidates (s = 1 withou
 so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates
 *is* the solution over all pairs.
 
-A pair in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the distance of the
-last neighbor of i: in units of s_i s_j that is at least a_i a_j with a_i = sqrt(rho_i) / s_i. For
-any number c, such lists have
+A pair that is in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the
+distance of the last neighbor of i. In units of s_i s_j, that is at least a_i a_j, where
+a_i = sqrt(rho_i) / s_i. For any number c, such lists have
 
     radius_i = c a_i - c^2 / 2  where a_i >= c,      c^2 / 2 - (c - a_i) max(a)  elsewhere
 
-for radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a are at least c, and no more than
-a_i a_j in the other cases. Without scaling radius_i = rho_i / 2, for z_ij >= (rho_i + rho_j) / 2.
-Where the u of a node exceeds its radius, the radius is set a little larger than u, the pairs within
-it are added, and the solver continues from its last point.
+because radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a are at least c, and at most
+a_i a_j otherwise. Without scaling, radius_i = rho_i / 2, because z_ij >= (rho_i + rho_j) / 2. If
+the u of a node exceeds its radius, the radius is set a little larger than u, the pairs within it
+are added, and the solver continues from its last point.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ from rmgl.running.threads import Check, InParts, no_check, one_part, require_mem
 BYTES_PER_LISTED = 100
 """Memory for one listed neighbor: pattern, its transpose and union, distances and costs."""
 LOOKED_THROUGH = 4096
-"""Rows whose lists are looked through at once."""
+"""Number of rows whose lists are scanned at once."""
 FORESIGHT = 0.15
-"""How far beyond u a radius is set, relative to the mean excess of the active pairs of a node.
+"""Margin of a radius beyond u, relative to the mean excess of the active pairs of a node.
 
-More means fewer searches and more candidates."""
+A larger margin means fewer searches and more candidates."""
 SHORT = 0.01
-"""Share of the nodes whose lists are taken to be short, compared with their scale."""
+"""Share of the nodes whose lists count as short compared with their scale."""
 LONG_LISTS = 100
-"""Candidate pairs per node from which those that are not needed are dropped."""
+"""Candidate pairs per node above which unneeded pairs are dropped."""
 LEAST_ADDED = 16
-"""Pairs that may be added at every node at once; more where lists are longer than that."""
+"""Pairs that may be added at each node at once; more if lists are longer than that."""
 
 
 @dataclass(frozen=True)
 class Neighborhoods(ListCertificate):
-    """Candidate pairs of the points of a space, with every pair that is within the radii."""
+    """Candidate pairs of the points of a space, with every pair within the radii."""
 
     space: Searchable
     radii: Vector
@@ -84,22 +84,22 @@ class Neighborhoods(ListCertificate):
         check: Check = no_check,
         local: float | None = None,
     ) -> Neighborhoods:
-        """Find the `length` nearest points of each exactly."""
+        """Find the exact `length` nearest points of each point."""
         pattern, scaling, bounds = first_pairs(space, length, local, check)
         radii = bounds / 2 if scaling is None else first_radii(bounds, scaling)
         return cls(space, radii, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def too_small(self, potentials: Vector) -> Nodes:
-        """The nodes whose potential u exceeds their radius; the certificate needs none."""
+        """Return the nodes whose potential u exceeds their radius; the certificate needs none."""
         return np.flatnonzero(potentials > self.radii)
 
     def extended(
         self, u: Vector, costs: Vector, guide: Floats | None, check: Check = no_check
     ) -> Neighborhoods:
-        """Add the pairs that a certificate at u needs; itself if it holds already.
+        """Add the pairs that a certificate at u needs; return self if it already holds.
 
-        Costs are those of the candidate pairs; the guide makes the others no cheaper, so it does
-        not matter here.
+        Costs are those of the candidate pairs. The guide does not make other pairs cheaper, so it
+        does not matter here.
         """
         nodes = self.too_small(u)
         if nodes.size == 0:
@@ -107,7 +107,7 @@ class Neighborhoods(ListCertificate):
         return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
     def widened(self, nodes: Nodes, reached: Vector, check: Check = no_check) -> Neighborhoods:
-        """Enlarge the radii of the given nodes to what potentials may reach, with their pairs."""
+        """Enlarge the radii of given nodes to what potentials may reach, and add their pairs."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
         left, right = self.space.within(nodes, radii, scales, check)
@@ -117,13 +117,13 @@ class Neighborhoods(ListCertificate):
         return replace(self, pattern=pattern, radii=radii, is_new=is_new)
 
     def pruned(self, u: Vector, costs: Vector) -> Neighborhoods:
-        """Itself: every pair within the radii is needed."""
+        """Return self: every pair within the radii is needed."""
         return self
 
     def tightened(self, u: Vector, costs: Vector) -> Neighborhoods:
-        """Lower the radii to what potentials may reach from u, without the pairs beyond them.
+        """Lower the radii to what potentials may reach from u, and drop the pairs beyond them.
 
-        Floors only raise costs, so that a pair beyond the radii cannot carry weight at u.
+        Floors only raise costs, so a pair beyond the radii cannot carry weight at u.
         """
         radii = np.minimum(self.radii, foreseen(u, self.edges.evaluate(u, costs)))
         return replace(self.reduced_to(self.edges.active(radii, costs, 0.0)), radii=radii)
@@ -136,10 +136,10 @@ class Neighborhoods(ListCertificate):
 
 @dataclass(frozen=True)
 class Checked(ListCertificate):
-    """Candidate pairs in a space of known distances: at a solution, all other pairs are checked.
+    """Candidate pairs in a space of known distances, with a check of all other pairs at a solution.
 
     If no pair outside the candidates has a cost below u_i + u_j, the solution over the candidates
-    *is* the solution over all pairs. Where some have, those that would get the most weight become
+    *is* the solution over all pairs. Otherwise, the pairs that would get the most weight become
     candidates, a few at each node, and the solver continues from its last point.
     """
 
@@ -154,14 +154,14 @@ class Checked(ListCertificate):
         check: Check = no_check,
         local: float | None = None,
     ) -> Checked:
-        """Begin with the `length` nearest points of each."""
+        """Start from the `length` nearest points of each point."""
         pattern, scaling, _ = first_pairs(space, length, local, check)
         return cls(space, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def extended(
         self, u: Vector, costs: Vector, guide: Floats | None, check: Check = no_check
     ) -> Checked:
-        """Add pairs that would carry weight at u; itself if the solution is certified."""
+        """Add pairs that would carry weight at u; return self if the solution is certified."""
         n = self.space.n_rows
         scales, floors = np.ones(n), np.zeros(n)
         if self.scaling is not None:
@@ -186,21 +186,21 @@ class Checked(ListCertificate):
         return self.reduced_to(kept)
 
     def tightened(self, u: Vector, costs: Vector) -> Checked:
-        """Itself: there are no radii, and pairs that are far from carrying weight are dropped."""
+        """Return self: there are no radii, and `pruned` drops pairs far from carrying weight."""
         return self
 
     def nearest(self, length: int) -> None:
-        """Nothing: the nearest neighbors may have been dropped."""
+        """Return None: the nearest neighbors may have been dropped."""
 
 
 def first_pairs(
     space: Space, length: int, local: float | None, check: Check
 ) -> tuple[sparse.csr_array, LocalScaling | None, Vector]:
-    """The first candidate pairs, their scaling, and bounds of the distances to all other points.
+    """Return the first candidate pairs, their scaling, and bounds of all other distances.
 
-    The pattern holds the `length` nearest points of each, without the last and its equals, and the
-    closed lists that the scaling is computed from, or that are so long. `local` is its floor share
-    (None: no scaling). The bounds are lower bounds of squared distances.
+    The pattern holds the `length` nearest points of each point, without the last one and its ties,
+    and the closed lists for the scaling or, without scaling, of that length. `local` is its floor
+    share (None: no scaling). The bounds are lower bounds of squared distances.
     """
     closed = length if local is None else LISTED
     nodes, search = np.arange(space.n_rows), searching(space, check)
@@ -210,7 +210,7 @@ def first_pairs(
     lists = closed_lists(search, nodes, closed, neighbors.shape[1], answer=answer)
     ends = np.where(np.isinf(bounds), np.inf, distances.max(axis=1) / (1 + TIED))
     kept = distances < ends[:, None]
-    # all that are listed are equals: some have to be there for a first solution
+    # all listed points are tied: a first solution needs some of them
     kept[~kept.any(axis=1)] = True
     nearer = NearBlock(nodes, neighbors, np.where(kept, distances, np.inf))
     tied = [block for block in lists if block.shares is not None]
@@ -228,26 +228,26 @@ def require_list_memory(n_nodes: int, length: int, purpose: str) -> None:
 
 
 def foreseen(u: Vector, sums: Evaluation) -> Vector:
-    """What potentials may reach, a little beyond u."""
+    """Return what potentials may reach, a little beyond u."""
     return u + FORESIGHT * sums.excess / np.maximum(sums.counts, 1.0)
 
 
 def enlarged(radii: Vector, nodes: Nodes, reached: Vector) -> Vector:
-    """Radii, of which those of the given nodes are what potentials may reach."""
+    """Set the radii of the given nodes to what potentials may reach."""
     larger = radii.copy()
     larger[nodes] = reached[nodes]
     return larger
 
 
 def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
-    """The radii of lists of nearest neighbors, from bounds of the distances to all others.
+    """Compute radii of lists of nearest neighbors from bounds of the distances to all others.
 
-    Few nodes have a smaller a than the number c that is chosen: few have radii far below a^2 / 2,
-    the most that equal nodes can have.
+    The choice of c leaves few nodes with a smaller a. So few radii are far below a^2 / 2, the
+    largest that equal nodes can have.
     """
     relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
     known = relative[np.isfinite(relative)]
-    if known.size == 0:  # all others are in the lists
+    if known.size == 0:  # the lists hold all others
         return np.full(bounds.size, np.inf)
     level, most = float(np.quantile(known, SHORT)), float(known.max())
     a = np.where(np.isfinite(relative), relative, most)
@@ -256,10 +256,10 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
 
 
 def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock] | None:
-    """The closed lists of the nearest points of every node that differ from it.
+    """Return closed lists of the nearest points of every node that differ from it.
 
-    None where a node has too few listed neighbors: the 30 nearest are needed at least. Where copies
-    of a node have so many of its places that others may be missing, the space is searched.
+    Returns None if a node has fewer than 30 listed neighbors. If copies of a node take so many of
+    its places that other points may be missing, the space is searched.
     """
     if np.diff(edges.indptr).min() < LISTED:
         return None
@@ -272,7 +272,7 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
 
 
 def scaling_among(edges: PairList, distances: Vector, floor_share: float) -> LocalScaling | None:
-    """The local scaling by the nearest listed points; None where a node has fewer than 30."""
+    """Compute the local scaling from the nearest listed points (None: a node has under 30)."""
     if np.diff(edges.indptr).min() < LISTED:
         return None
     lists = [
@@ -286,7 +286,7 @@ def scaling_among(edges: PairList, distances: Vector, floor_share: float) -> Loc
 def looked_through(
     edges: PairList, distances: Vector
 ) -> Iterator[tuple[Indices, Indices, NDArray[Any], Vector]]:
-    """Some nodes at a time, where their pairs begin, the points listed for them, and distances."""
+    """Yield some nodes at a time, the starts of their pairs, their listed points, and distances."""
     for first in range(0, edges.n_nodes, LOOKED_THROUGH):
         starts = edges.indptr[first : first + LOOKED_THROUGH + 1]
         some, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
@@ -294,7 +294,7 @@ def looked_through(
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
-    """The 30 nearest of others, listed for nodes between `starts`; all that are not are farther."""
+    """Return the 30 nearest of others, listed for nodes between `starts`; the rest are farther."""
     entries = nearest_entries(starts, distances, LISTED)
     nearest = distances[entries]
     return others[entries].astype(np.int64), nearest, nearest.max(axis=1)
@@ -303,7 +303,7 @@ def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> A
 def closed_among(
     nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector
 ) -> list[NearBlock]:
-    """The closed lists of 30 among others that are listed for nodes, and that hold all of them."""
+    """Return closed lists of 30 from the others listed for nodes, which hold all members."""
     answer = nearest_among(starts, others, distances)
     blocks, left = closed_at_once(nodes, answer, LISTED)
     if left.size == 0:
@@ -312,7 +312,7 @@ def closed_among(
     reach[left] = answer[2][left] * (1 + TIED)
     row = np.repeat(np.arange(nodes.size), np.diff(starts))
     counts = np.bincount(row[distances <= reach[row]], minlength=nodes.size)
-    # a stand-in takes the places of too many: only those that are nearer are needed
+    # a stand-in takes the places of too many ties: only nearer points are needed
     reach[counts > MOST] /= (1 + TIED) ** 3
     kept = np.flatnonzero(distances <= reach[row])
     lengths = np.bincount(row[kept], minlength=nodes.size)
@@ -328,11 +328,9 @@ def closed_among(
 
 
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
-    """The entries with the `length` smallest distances of every row, in any order.
+    """Return the entries with the `length` smallest distances of every row, in any order.
 
-    `starts` are those of the rows, and the end.
-
-    No row may have fewer entries.
+    `starts` holds the start of each row, and the end. No row may have fewer than `length` entries.
     """
     of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
     scores = np.full((starts.size - 1, length), -np.finfo(np.float64).max)

@@ -1,9 +1,9 @@
 """Exact search for nearest rows, and for all pairs of rows within given radii.
 
-Products of rows are taken in single precision where its rounding is small compared with the
-distances in question, else in double precision. The effect of rounding on a distance is bounded and
-allowed for (`rmgl.edges.bounds`), so statements about rows that were not found hold for exact
-distances; the rows that are found are the nearest up to that rounding.
+Products of rows use single precision where its rounding errors are small compared with the
+distances in question, and double precision otherwise. Searches bound the effect of rounding on a
+distance and allow for it (`rmgl.edges.bounds`). Statements about rows that were not found therefore
+hold for exact distances; the found rows are the nearest up to rounding.
 
 All rows are one block of tiles here; threads share its pairs of tiles.
 """
@@ -41,7 +41,7 @@ from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check, Executor, InParts, no_check, one_part
 
 LARGEST_SINGLE = 1e15
-"""Entries whose squares do not overflow in single precision."""
+"""Size of entries up to which their squares do not overflow in single precision."""
 PRODUCT_ROUNDING = 1e-13
 """Relative rounding error of squared distances from products in double precision."""
 LARGEST_LOSS = 0.01
@@ -60,7 +60,7 @@ class Rows(Searchable):
 
     @classmethod
     def of(cls, X: Any) -> Rows:
-        """The space of the rows of any matrix.
+        """Make the space of the rows of any matrix.
 
         Dense rows are centered, so that |x|^2 + |y|^2 - 2x'y loses fewer digits.
         """
@@ -84,7 +84,7 @@ class Rows(Searchable):
         return searched
 
     def in_threads(self, in_parts: InParts) -> Rows:
-        """These rows, with searches that threads share."""
+        """Return these rows with searches that threads share."""
         return replace(self, in_parts=in_parts)
 
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
@@ -102,9 +102,10 @@ class Rows(Searchable):
     def _nearest(
         self, nodes: Nodes, length: int, precise: bool, check: Check
     ) -> tuple[Indices, Vector, Vector]:
-        """The nearest rows of each node, and how far others and the last one are.
+        """Find the nearest rows of each node, and the distances of the others and of the last one.
 
-        Others have a lower bound of the squared distance; that of the last row is the computed one.
+        The squared distance of the others is a lower bound; that of the last row is the computed
+        one.
         """
         order = self._order_in(precise)
         places = order.places[nodes]
@@ -113,14 +114,14 @@ class Rows(Searchable):
         nearest, last = self._nearest_places(queries, length, precise, check)
         rounding = Rounding.of(self.X.shape[1], np.float64 if precise else np.float32)
         bounds = rounding.distance_bound(last[mine], self._norms[nodes])
-        # places become rows in the same memory
+        # replace places by rows in the same memory
         np.take(order.order.astype(np.int32), nearest, out=nearest)
         return nearest[mine], bounds, last[mine]
 
     def _nearest_places(
         self, queries: Indices | None, length: int, precise: bool, check: Check
     ) -> tuple[NDArray[np.int32], Vector]:
-        """The nearest rows of those at ascending places (None: of all), and how far the last is."""
+        """Find the nearest rows of those at ascending places (None: all), and the last distance."""
         tiled, rounding = self._tiles(precise)
         options = (length, rounding, self.in_parts, check)
         if queries is None:
@@ -133,7 +134,7 @@ class Rows(Searchable):
     def _precise_enough(
         search: Callable[[Any, bool], tuple[Indices, Vector, Vector]], single: bool
     ) -> tuple[Indices, Vector]:
-        """What search(queries, precise) finds, again and precisely where single loses too much."""
+        """Run search(queries, precise), and repeat it precisely where single loses too much."""
         neighbors, bounds, last = search(slice(None), not single)
         coarse = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
         if coarse.size and single:
@@ -180,16 +181,18 @@ class Rows(Searchable):
         precise: bool,
         check: Check,
     ) -> tuple[Ends, Ends]:
-        """All pairs in reach of rows at chosen places (None: all), by places, as `radii` are."""
+        """Find all pairs in reach of rows at chosen places (None: all); `radii` are by place."""
         tiled, rounding = self._tiles(precise)
         reach = Reach.rounded_up(radii, scales, rounding)
         both = None if chosen is None else (chosen, chosen)
         return within(tiled, None, (reach, reach), both, rounding, self.in_parts, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
-        """The `length` rows nearest to each row of another matrix, in any order, up to rounding.
+        """Find the `length` nearest rows of each row of another matrix, in any order.
 
-        Unlike scikit-learn's search it does not use OpenMP, so it also works in a process forked
+        They are the nearest up to rounding.
+
+        Unlike scikit-learn's search, this does not use OpenMP, so it also works in a process forked
         from one that has used OpenMP.
         """
         if sparse.issparse(self.X):
@@ -203,7 +206,7 @@ class Rows(Searchable):
     def _nearest_to(
         self, queries: Floats, length: int, precise: bool
     ) -> tuple[Indices, Vector, Vector]:
-        """For each of other rows what `_nearest` returns for a node; near queries form groups."""
+        """Return for other rows what `_nearest` returns for nodes; nearby queries form groups."""
         tiled, rounding, right = self._arranged(precise)
         mine, norms = Order.of(queries), squared_lengths(queries)
         asked = tiled_rows(queries, norms, tiled.columns.dtype, mine, None)
@@ -215,12 +218,12 @@ class Rows(Searchable):
         return nearest, rounding.distance_bound(last, norms), last
 
     def arrange(self) -> None:
-        """Arrange dense rows for queries to come, which several threads may ask at once."""
+        """Arrange dense rows for later queries, which several threads may make at once."""
         if not sparse.issparse(self.X):
             self._arranged(precise=not self._fits_single)
 
     def _arranged(self, precise: bool) -> tuple[Tiled, Rounding, Products]:
-        """The rows with all columns, and their side of the products with queries; both are kept."""
+        """Return the rows with all columns and their side of products with queries; keep both."""
         dtype = np.float64 if precise else np.float32
         if dtype not in self._kept:
             tiled = tiled_rows(self.X, self._norms, dtype, self._order, None)
@@ -233,14 +236,14 @@ class Rows(Searchable):
         return {}
 
     def _tiles(self, precise: bool) -> tuple[Tiled, Rounding]:
-        """The rows in tiles, of leading columns if these are precise enough."""
+        """Return the rows in tiles, with leading columns if these are precise enough."""
         dtype = np.float64 if precise else np.float32
         leading = None if precise else self._leading
         tiled = tiled_rows(self.X, self._norms, dtype, self._order_in(precise), leading)
         return tiled, Rounding.of(self.X.shape[1], dtype)
 
     def _order_in(self, precise: bool) -> Order:
-        """The order of the rows in tiles: in single precision that of leading columns, if any."""
+        """Return the order of rows in tiles: in single precision, that of any leading columns."""
         return self._order if precise or self._leading is None else self._order_of_leading
 
     @cached_property
@@ -269,12 +272,12 @@ class Rows(Searchable):
 
 
 def fits_single(low: float, high: float) -> bool:
-    """Whether squares of entries in this range neither overflow nor vanish in single precision."""
+    """Check that squares of entries in this range neither overflow nor underflow in float32."""
     return 1e-9 < max(high, -low) < LARGEST_SINGLE
 
 
 def needs_double(width: int, norms: Vector, nodes: Nodes, radii: Vector, scales: Vector) -> bool:
-    """Whether single precision would lose too much for over 1 % of the nodes, or overflow."""
+    """Check whether single precision would overflow, or lose too much for over 1 % of the nodes."""
     farthest = float(np.max(scales * np.abs(radii), initial=1.0, where=np.isfinite(radii)))
     if farthest * float(scales.max(initial=1.0)) >= LARGEST_SINGLE**2:
         return True
@@ -283,14 +286,14 @@ def needs_double(width: int, norms: Vector, nodes: Nodes, radii: Vector, scales:
 
 
 def everyone_else(nodes: Nodes, n_rows: int) -> tuple[Indices, Vector]:
-    """All other rows of each node, and infinity: there are no rows beyond them."""
+    """Return all other rows of each node, and infinity: there are no rows beyond them."""
     everyone = np.broadcast_to(np.arange(n_rows), (len(nodes), n_rows))
     others = everyone[everyone != nodes[:, None]].reshape(len(nodes), n_rows - 1)
     return others, np.full(len(nodes), np.inf)
 
 
 def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
-    """The `length` rows of a sparse matrix nearest to each row of another, up to rounding."""
+    """Find the `length` rows of a sparse matrix nearest to each row of another, up to rounding."""
     heaps = Heaps(np.full(queries.shape[0], -1), length, np.empty((0, 0)))
     # in random order: if rows were sorted from far to near, all would enter the heaps
     starts = np.random.RandomState(0).permutation(np.arange(0, X.shape[0], TILE))
@@ -305,7 +308,7 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
 
 
 def distances_between(rows: Floats, X: Floats, neighbors: Nodes) -> Floats:
-    """Squared distances of each of `rows` to the rows of X listed for it, from differences."""
+    """Compute squared distances of each of `rows` to its listed rows of X, from differences."""
     n, length = neighbors.shape
     distances, starts = np.empty(n * length), length * np.arange(n + 1)
     kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances)
@@ -313,7 +316,7 @@ def distances_between(rows: Floats, X: Floats, neighbors: Nodes) -> Floats:
 
 
 def dense_distances(new_X: Any, X: Any) -> Floats:
-    """Squared distances of all pairs as |x|^2 + |y|^2 - 2x'y; zero below their rounding error."""
+    """Compute all squared distances as |x|^2 + |y|^2 - 2x'y; zero below their rounding error."""
     if not sparse.issparse(X):
         center = X.mean(axis=0)
         new_X, X = new_X - center, X - center
@@ -324,5 +327,5 @@ def dense_distances(new_X: Any, X: Any) -> Floats:
 
 
 def as_space(X: Any) -> Space:
-    """The space of the rows of a matrix; a space is returned as it is."""
+    """Return the space of the rows of a matrix; a space is returned unchanged."""
     return X if isinstance(X, Space) else Rows.of(X)

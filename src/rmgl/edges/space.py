@@ -49,7 +49,7 @@ class Square(Space):
 
     @classmethod
     def of(cls, X: Any, in_parts: InParts = one_part, check: Check = no_check) -> Square:
-        """The space of the rows of a matrix, by |x|^2 + |y|^2 - 2x'y, or by differences if near."""
+        """Measure the rows of a matrix by |x|^2 + |y|^2 - 2x'y, or by differences if near."""
         n = X.shape[0]
         X = X if sparse.issparse(X) else X - X.mean(axis=0)
         norms, same = squared_lengths(X), copies(X)
@@ -68,7 +68,7 @@ class Square(Space):
                 np.maximum(block, 0.0, out=block)
                 repair(block, X, norms, same, first)
                 upper = np.triu(block[:, : len(block)], 1)
-                # both orders of a pair may have been rounded in different ways
+                # the two orders of a pair may be rounded differently
                 block[:, : len(block)] = upper + upper.T
                 distances[some, first:] = block
                 distances[first:, some] = block.T
@@ -80,7 +80,7 @@ class Square(Space):
     def of_blocks(
         cls, space: Blocks, in_parts: InParts = one_part, check: Check = no_check
     ) -> Square:
-        """All distances of a space that is computed block by block."""
+        """Compute all distances of a space, block by block."""
         n = space.n_rows
         distances, size = np.empty((n, n)), max(1, BLOCK_ENTRIES // n)
 
@@ -120,7 +120,7 @@ class Square(Space):
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check
     ) -> Certificate:
-        from rmgl.edges.neighborhoods import Checked  # which is about this space
+        from rmgl.edges.neighborhoods import Checked  # uses this space
 
         return Checked.search(self, length, in_parts, check, local)
 
@@ -134,7 +134,7 @@ class Square(Space):
         most: int,
         check: Check = no_check,
     ) -> tuple[Indices, Indices]:
-        """Pairs that are not listed and would carry weight at u: the `most` largest of each node.
+        """Find unlisted pairs that would carry weight at u: the `most` largest of each node.
 
         Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors
         f and the rows g of a guide.
@@ -153,7 +153,7 @@ class Square(Space):
 
 
 def copies(X: Any) -> Indices:
-    """For every row the first row that is the same, entry by entry."""
+    """Return, for every row, the first row that equals it entry by entry."""
     first: dict[Any, int] = {}
     rows: Iterable[Any] = (row.tobytes() for row in X)
     if sparse.issparse(X):
@@ -165,7 +165,7 @@ def copies(X: Any) -> Indices:
 
 
 def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> None:
-    """Compute small distances of a block from row `first` on by differences; copies have none."""
+    """Recompute small distances of a block from row `first` by differences; copies get zero."""
     total = norms[first : first + len(block)][:, None] + norms[first:]
     rows, columns = np.nonzero(block <= CANCELLATION * total)
     differ = same[rows + first] != same[columns + first]
@@ -220,10 +220,10 @@ class Listed(Space):
         return self.pairs
 
     def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
-        """The `length` nearest points that are given for each node.
+        """Return the `length` nearest points that are given for each node.
 
-        The list of a node with fewer is filled with node 0, which is far. The bounds are the
-        distances of the next given points, infinite where there are none.
+        Shorter lists are filled with node 0, as a far point. The bounds are the distances of the
+        next given points, infinite if there are none.
         """
         length = max(1, min(length, self.n_rows - 1))
         part = self.pairs[nodes]
@@ -238,11 +238,11 @@ class Listed(Space):
         return neighbors, bounds
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
-        """Squared distances of each node to its listed points; infinite if not given."""
+        """Return the squared distances of each node to its listed points; infinite if not given."""
         entries = self._entries(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel())
         apart = entries.reshape(neighbors.shape)
         ordered = np.sort(neighbors, axis=1)
-        if (ordered[:, 1:] == ordered[:, :-1]).any():  # lists that were filled
+        if (ordered[:, 1:] == ordered[:, :-1]).any():  # some lists were filled
             first = np.ones(neighbors.shape, dtype=bool)
             for place in range(1, neighbors.shape[1]):
                 first[:, place] = (neighbors[:, :place] != neighbors[:, [place]]).all(axis=1)
@@ -250,7 +250,7 @@ class Listed(Space):
         return apart
 
     def _entries(self, rows: Nodes, columns: Nodes) -> Vector:
-        """The squared distances of pairs; infinite where they are not given."""
+        """Return the squared distances of pairs; infinite where they are not given."""
         n = np.int64(self.n_rows)
         owner = np.repeat(np.arange(self.n_rows, dtype=np.int64), np.diff(self.pairs.indptr))
         keys = owner * n + self.pairs.indices

@@ -28,18 +28,18 @@ from rmgl.running.threads import Check, InParts, no_check, one_part, require_mem
 CANCELLATION = 1e-6
 """Share of |x_i|^2 + |x_j|^2 below which a distance is computed from the difference of the rows.
 
-The formula |x|^2 + |y|^2 - 2x'y has then lost more than six of its sixteen digits."""
+Below it, the formula |x|^2 + |y|^2 - 2x'y has lost more than six of its sixteen digits."""
 PRODUCT_ENTRIES = 1 << 19
-"""Entries of a block of products of rows."""
+"""Number of entries in a block of products of rows."""
 FEW_ACTIVE = 0.02
-"""Share of active pairs among all pairs below which it pays to copy them."""
+"""Share of active pairs among all pairs below which copying them saves time."""
 PARALLEL_PAIRS = 1 << 20
 """Number of pairs from which a pass over all pairs is divided into blocks for threads."""
 PARALLEL_BLOCKS = 4
 LOCAL_ENTRIES = 1 << 16
-"""Entries of a list that are scaled at a time, so that they stay in the cache of a processor."""
+"""Number of list entries that are scaled at a time, so that they stay in the processor's cache."""
 UNCHECKED_ENTRIES = 1 << 22
-"""Entries that are measured between two checks whether the run is to stop."""
+"""Number of entries measured between two checks whether to stop the run."""
 PARALLEL_ENTRIES = 1 << 18
 """Number of entries of a list from which threads are used; they take time to start."""
 Integers = NDArray[np.integer[Any]]
@@ -125,7 +125,7 @@ class AllPairs(CostVectors):
         return self._evaluate(u, costs, 0.0)
 
     def _evaluate(self, u: Vector, costs: Vector, least: float) -> Evaluation:
-        """Like `evaluate`, with the pairs counted whose t_ij exceeds `least`."""
+        """Evaluate the sums, counting the pairs whose t_ij exceeds `least`."""
 
         def evaluate_rows(first: int, stop: int) -> tuple[Vector, Vector, float]:
             excess, counts = np.zeros(self.n_nodes), np.zeros(self.n_nodes)
@@ -153,7 +153,7 @@ class AllPairs(CostVectors):
         return product
 
     def _over_blocks(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """The list of work(first, stop) for blocks of rows with about equally many pairs.
+        """Return the list of work(first, stop) for blocks of rows with about equally many pairs.
 
         A pair adds to both of its nodes, so every block has its own sums. The blocks do not depend
         on the number of threads.
@@ -192,7 +192,7 @@ class AllPairs(CostVectors):
         return kernels.pair_inner(costs, *loop_indices(weights), weights.data)
 
     def _row_start(self, i: int) -> int:
-        """Index of pair (i, i+1)."""
+        """Return the index of pair (i, i+1)."""
         return i * (2 * self.n_nodes - i - 1) // 2
 
 
@@ -236,7 +236,7 @@ class PairList(CostVectors):
 
     @property
     def owners(self) -> Nodes:
-        """The node in whose row every entry is."""
+        """The node whose row holds each entry."""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
 
     def entries_of(self, square: Floats) -> Vector:
@@ -270,7 +270,7 @@ class PairList(CostVectors):
         return Evaluation(excess, counts, squares.sum() / 2)
 
     def row_sums(self, u: Vector, costs: Vector, least: float) -> tuple[Vector, Vector, Vector]:
-        """Sums over each row: (t_ij)_+, the number of t_ij > least, and (t_ij)_+^2."""
+        """Sum over each row: (t_ij)_+, the number of t_ij > least, and (t_ij)_+^2."""
         excess, counts, squares = (np.empty(self.n_nodes) for _ in range(3))
 
         def sum_rows(first: int, stop: int) -> None:
@@ -296,7 +296,7 @@ class PairList(CostVectors):
         return float(self.row_products(costs, weights).sum() / 2)
 
     def row_products(self, costs: Vector, weights: sparse.csr_array) -> Vector:
-        """sum_j z_ij w_ij for every node i."""
+        """Compute sum_j z_ij w_ij for every node i."""
         pairs, given = (*self.pairs, costs), (*loop_indices(weights), weights.data)
         totals = np.empty(self.n_nodes)
 
@@ -309,9 +309,9 @@ class PairList(CostVectors):
     def above(
         self, u: Vector, costs: Vector, least: float, counts: Vector, weighted: bool
     ) -> tuple[Integers, Integers, Vector]:
-        """Row starts, column indices and (if `weighted`) entries of the matrix of the t_ij > least.
+        """Return row starts, columns and (if `weighted`) entries of the matrix of the t_ij > least.
 
-        `counts` are the numbers of its entries in every row.
+        `counts` holds the number of its entries in every row.
         """
         starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:], dtype=starts.dtype)
@@ -327,8 +327,8 @@ class PairList(CostVectors):
 
 
 def union_of(left: Integers, right: Integers, n: int) -> sparse.csr_array:
-    """The symmetric n x n pattern of pairs that are given in one direction or both."""
-    # as loops take them, in half of the memory
+    """Return the symmetric n x n pattern of pairs given in one direction or both."""
+    # the index type of the loops, in half of the memory
     ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)
     pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)

@@ -1,11 +1,11 @@
 """Rows in tiles, and the products of two tiles, from which searches select.
 
 Rows are sorted into tiles of nearby rows (`rmgl.edges.bounds.tile_order`). The products of two
-tiles are one matrix product. Tiles whose bounding boxes are too far apart are skipped. All rows of
-a space are one block of tiles on one machine, and several blocks on Dask workers; the searches
-(`rmgl.edges.nearest`, `rmgl.edges.within`) are the same functions of one block or of two.
+tiles are one matrix product. Tiles whose bounding boxes are too far apart are skipped. The rows of
+a space are one block of tiles on one machine, and several blocks on Dask workers. The same search
+functions (`rmgl.edges.nearest`, `rmgl.edges.within`) take one block or two.
 
-Products may be of a few *leading* columns, whose distances are lower bounds of those of the rows
+Products may use only a few *leading* columns, whose distances are lower bounds of those of the rows
 (`rmgl.edges.bounds`). Only the pairs that they do not rule out are measured with all columns.
 """
 
@@ -25,14 +25,14 @@ from rmgl.edges.interface import Floats, Indices, Products, Vector
 from rmgl.running.threads import require_memory
 
 ProductsOfTiles: TypeAlias = Callable[[Any, slice], Products]
-"""products(queries, tile): of some rows on the left with a tile on the right.
+"""products(queries, tile) multiplies some rows on the left with a tile on the right.
 
 The result is valid until the same thread calls it again.
 """
 
 
 class Scratch(threading.local):
-    """Memory that each thread uses again; to allocate it takes as long as a product."""
+    """Memory that each thread reuses, because allocating it takes as long as a product."""
 
     def __init__(self, *shape: int, dtype: Any) -> None:
         self.array = np.empty(shape, dtype=dtype)
@@ -40,12 +40,12 @@ class Scratch(threading.local):
 
 @dataclass(frozen=True)
 class Tiled:
-    """The rows of a block as they are compared, with the bounding boxes of their tiles."""
+    """Rows of a block in the form that searches compare, with the bounding boxes of their tiles."""
 
     columns: Any
     """The columns that are compared first, in single or double precision; dense or sparse."""
     rows: Products
-    """All columns, where `columns` are the leading ones; else no rows."""
+    """Rows with all columns if `columns` are the leading ones, otherwise no rows."""
     norms: Vector
     starts: Indices
     """The first row of each tile."""
@@ -57,23 +57,23 @@ class Tiled:
         return int(self.columns.shape[0])
 
     def tile(self, index: int) -> slice:
-        """The places of the rows of a tile."""
+        """Return the places of the rows of a tile."""
         last = index + 1 == self.starts.size
         return slice(int(self.starts[index]), self.size if last else int(self.starts[index + 1]))
 
     def far_from(self, other: Tiled, index: int) -> Vector:
-        """Squared distances from the box of one tile to those of all tiles of a block."""
+        """Compute squared distances from the box of one tile to those of all tiles of a block."""
         return box_distance(other.low, other.high, self.low[index], self.high[index])
 
     def far_apart(self, offset: int) -> Vector:
-        """Squared distance between the boxes of tiles t and t + offset, for all t."""
+        """Compute the squared distance between the boxes of tiles t and t + offset, for all t."""
         later, earlier = slice(offset, None), slice(-offset or None)
         return box_distance(
             self.low[later], self.high[later], self.low[earlier], self.high[earlier]
         )
 
     def box_far_from(self, other: Tiled, queries: Indices) -> Vector:
-        """Squared distances from the box of some rows to those of all tiles of a block."""
+        """Compute squared distances from the box of some rows to those of all tiles of a block."""
         if sparse.issparse(self.columns):
             return np.zeros(other.starts.size)
         rows = self.columns[queries]
@@ -84,26 +84,26 @@ class Tiled:
         )
 
     def halves(self, rounding: Rounding) -> Vector:
-        """Half of the squared length of each row, less where products are to be upper bounds."""
+        """Return half of each row's squared length, or less where products must be upper bounds."""
         share = 1 - rounding.share if len(self.rows) else 1.0
         return share * self.norms / 2
 
     def scores(self, other: Tiled, rounding: Rounding) -> ProductsOfTiles:
-        """The scores -|x_i - x_j|^2 / 2 of rows of this block with tiles of another.
+        """Return the scores -|x_i - x_j|^2 / 2 of rows of this block with tiles of another.
 
-        They are upper bounds where the columns are leading ones.
+        They are upper bounds if the columns are leading ones.
         """
         mine, theirs = self.halves(rounding), other.halves(rounding)
         return self.products(other, [-mine, 1.0], [1.0, -theirs])
 
     def products(self, other: Tiled, left: list[Any], right: list[Any]) -> ProductsOfTiles:
-        """The products x_i'x_j + sum_c left_ci right_cj with tiles of another block."""
+        """Return the products x_i'x_j + sum_c left_ci right_cj with tiles of another block."""
         if sparse.issparse(self.columns):
             return sparse_products(self.columns, other.columns, left, right)
         return dense_products(self.side(left), other.side(right))
 
     def side(self, added: list[Any]) -> Products:
-        """The columns, and those that are added to them on one side of products."""
+        """Return the columns and those added to them on one side of products."""
         n, width = self.columns.shape
         dtype = self.columns.dtype
         require_memory(
@@ -114,7 +114,7 @@ class Tiled:
 
 
 def tiled_rows(X: Any, norms: Vector, dtype: Any, order: Any, leading: Floats | None) -> Tiled:
-    """All rows of a matrix as one block, sorted by an `Order`: that of leading columns, if any."""
+    """Make one block of all rows, sorted by an `Order`: that of leading columns, if any."""
     columns = X if leading is None else leading
     rows = np.empty((0, 0), dtype=dtype)
     if leading is not None:
@@ -131,7 +131,7 @@ def tiled_rows(X: Any, norms: Vector, dtype: Any, order: Any, leading: Floats | 
 
 
 def dense_products(left: Products, right: Products) -> ProductsOfTiles:
-    """The products of rows on both sides, which have the same columns."""
+    """Return the products of rows on both sides, which have the same columns."""
     room = Scratch(TILE * TILE, dtype=left.dtype)
 
     def products(queries: Any, tile: slice) -> Products:
@@ -144,7 +144,7 @@ def dense_products(left: Products, right: Products) -> ProductsOfTiles:
 
 
 def sparse_products(mine: Any, theirs: Any, left: list[Any], right: list[Any]) -> ProductsOfTiles:
-    """The products of sparse rows, to which those of a few dense columns are added."""
+    """Return the products of sparse rows plus those of a few dense columns."""
     ours = np.column_stack([np.broadcast_to(column, mine.shape[0]) for column in left])
     others = np.column_stack([np.broadcast_to(column, theirs.shape[0]) for column in right])
 
@@ -166,7 +166,7 @@ def sparse_products(mine: Any, theirs: Any, left: list[Any], right: list[Any]) -
 
 
 def widened(rows: Products, dtype: Any, *columns: Any) -> Products:
-    """Rows with more columns, in single or double precision."""
+    """Append columns to rows, in single or double precision."""
     n, width = rows.shape
     wide = np.empty((n, width + len(columns)), dtype=dtype)
     wide[:, :width] = rows

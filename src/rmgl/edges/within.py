@@ -1,8 +1,8 @@
 """All pairs of rows within given radii, from the products of tiles.
 
-A compiled scan selects from the products of two tiles the pairs whose reach exceeds their distance.
-Inside a block each pair of tiles is visited once: a tile visits itself and the half of the others
-that follow it in a circle, so that all tiles have about the same work.
+From the products of two tiles, a compiled scan selects the pairs whose reach exceeds their
+distance. Inside a block each pair of tiles is visited once: a tile visits itself and the half of
+the others that follows it in a circle, so that all tiles have about the same work.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class FoundPairs:
         self._lock = threading.Lock()
 
     def collect(self, products: Products, queries: Indices, first: int, whole: Whole) -> Pairs:
-        """The pairs of a query and row first, first + 1, ... whose products are positive.
+        """Select the pairs of a query and row first, first + 1, ... with positive products.
 
-        Raises a MemoryError if all pairs that were collected would not fit into memory.
+        Raises a MemoryError if all collected pairs would not fit into memory.
         """
         left, right = self._room.array
         count = kernels.positive_entries(products, queries, first, left, right, *whole)
@@ -69,7 +69,7 @@ def within(
 ) -> Pairs:
     """Find all pairs of rows of two blocks with squared distance below s_i s_j (r_i + r_j).
 
-    Both rows are of one block where `other` is None. With `chosen`, one of the two is among the
+    If `other` is None, both rows are in one block. With `chosen`, one of the two is among the
     chosen rows of its block, which are at ascending places. A pair of rows of one block may occur
     in both orders.
     """
@@ -140,14 +140,14 @@ def pairs_of(
 def products_in_reach(
     one: Tiled, other: Tiled, reach: Reach, theirs: Reach, rounding: Rounding
 ) -> ProductsOfTiles:
-    """Products that are positive for pairs in reach, allowing for rounding."""
+    """Return products that are positive for pairs in reach, allowing for rounding."""
     left, _ = zip(*reach.columns(one.norms, rounding), strict=True)
     _, right = zip(*theirs.columns(other.norms, rounding), strict=True)
     return one.products(other, list(left), list(right))
 
 
 def visited_by(index: int, n_tiles: int) -> NDArray[np.bool_]:
-    """The tiles that a tile visits: itself, and half of the others, so that each pair occurs once.
+    """Mark the tiles that a tile visits: itself and half of the others, so each pair occurs once.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def visited_by(index: int, n_tiles: int) -> NDArray[np.bool_]:
 
 
 def joined(parts: Sequence[Pairs]) -> Pairs:
-    """All pairs, without those of a row with itself."""
+    """Join all pairs, without those of a row with itself."""
     none = np.empty(0, dtype=np.int32)
     left = np.concatenate([none, *(pair[0] for pair in parts)])
     right = np.concatenate([none, *(pair[1] for pair in parts)])

@@ -1,15 +1,15 @@
-"""Masses of the entities, which let hubs and leaves of networks count by their degrees.
+"""Masses of the entities, which weight hubs and leaves of networks by their degrees.
 
     minimize   tr(Q' (L + t U) Q)   subject to   Q' C Q = I_K,       L = sum_m beta_m L_m
 
 Learned layers have nearly equal degrees, and C = I, t = 0 is the problem of the paper. Networks
-have hubs and leaves, and the smallest eigenvectors of L alone sit on a few leaves. With
+have hubs and leaves, and the smallest eigenvectors of L alone concentrate on a few leaves. With
 C = (D + t I) / c, D the degrees of L, a cut is compared with the degrees on its smaller side, as in
 the normalized cut. U = I - 11'/N is the uniform graph, in which an edge of weight 1/N joins any two
-entities. With a tenth of the mean degree as t it joins components, and makes small parts with few
-links to others cost more than they gain. The constant c makes the mean mass one.
+entities. With t a tenth of the mean degree, it joins components, and small parts with few links to
+others cost more than they gain. The constant c makes the mean mass one.
 
-With equal degrees C = I, and U leaves all eigenvectors as they are.
+With equal degrees, C = I and U does not change the eigenvectors.
 """
 
 from __future__ import annotations
@@ -52,22 +52,22 @@ class Balance:
     uniform: float
     """The degree t of every entity in the uniform graph."""
     unit: float
-    """The constant c: the degree, with that in the uniform graph, of an entity of mass one."""
+    """The constant c: the degree of an entity of mass one, including the uniform graph."""
 
     @classmethod
     def of(cls, graph: Graph) -> Balance:
-        """The masses of the nodes of a graph, from their degrees."""
+        """Compute the masses of the nodes of a graph from their degrees."""
         degrees = np.asarray(graph.sum(axis=1), dtype=np.float64).ravel()
         mean = float(degrees.mean()) or 1.0
         unit = float((degrees + UNIFORM * mean).mean())
         return cls((degrees + UNIFORM * mean) / unit, UNIFORM * mean, unit)
 
     def among(self, nodes: Indices) -> Balance:
-        """The masses of some of the nodes, in the given order."""
+        """Return the masses of some of the nodes, in the given order."""
         return replace(self, mass=self.mass[nodes])
 
     def orthonormal(self, vectors: Floats) -> Floats:
-        """C^1/2 Q, whose columns are orthonormal."""
+        """Return C^1/2 Q, whose columns are orthonormal."""
         return np.sqrt(self.mass)[:, None] * vectors
 
     def laplacian(self, graph: Graph, in_parts: InParts = one_part) -> tuple[Symmetric, float]:
@@ -85,12 +85,12 @@ class Balance:
         return WithUniform(laplacian_of(own, diagonal, in_parts), vector), bound
 
     def uniform_term(self, vectors: Floats) -> float:
-        """t tr(Q' U Q) of the rows of Q."""
+        """Compute t tr(Q' U Q) from the rows of Q."""
         centered = vectors - vectors.mean(axis=0)
         return self.uniform * float(np.square(centered).sum())
 
     def place(self, sums: Floats, degrees: Floats, mean: Floats, values: Floats) -> Floats:
-        """Rows of Q that solve the eigenvector equation at new nodes of some degrees.
+        """Return rows of Q that solve the eigenvector equation at new nodes with given degrees.
 
             q = (sum_j w_j q_j + t mean(q)) / ((d + t) (1 - lambda / c))
 
@@ -101,7 +101,7 @@ class Balance:
         return (sums + self.uniform * mean) / (total * np.maximum(1 - values / self.unit, 0.5))
 
     def check(self, n_rows: int) -> None:
-        """Raise `Unsound` unless masses and weights are possible for so many entities."""
+        """Raise `Unsound` unless masses and weights are valid for `n_rows` entities."""
         sound_numbers("the masses of the entities", self.mass, (n_rows,), least=0.0)
         if not self.mass.min() > 0 or not self.uniform > 0 or not np.isfinite(self.unit):
             raise Unsound("masses of entities, or the weight of the uniform graph, are not above 0")
@@ -111,7 +111,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class WithUniform:
-    """A symmetric matrix less v v': the uniform graph among nodes with masses."""
+    """A symmetric matrix minus v v': the uniform graph among nodes with masses."""
 
     matrix: Symmetric
     vector: Floats

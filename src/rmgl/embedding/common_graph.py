@@ -14,10 +14,10 @@ from rmgl.matrix import Floats, Indices
 from rmgl.running.threads import require_memory
 
 Graph: TypeAlias = sparse.csr_array | Floats
-"""Symmetric edge weights; a dense array if so many are nonzero that its products are faster."""
+"""Symmetric edge weights; a dense array if many nonzeros make its products faster."""
 
 DENSE_SUM_NODES = 10_000
-"""Number of nodes up to which a dense matrix is small beside the distances of all pairs."""
+"""Number of nodes up to which a dense matrix is small compared with the distances of all pairs."""
 DENSE_SHARE = 0.3
 """Share of all pairs with an edge above which products with a dense matrix are faster."""
 
@@ -61,12 +61,12 @@ def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> Floats
 
 
 def components(adjacency: Graph) -> tuple[int, Indices]:
-    """The number of connected components, and the component of every node.
+    """Return the number of connected components, and the component of every node.
 
     Components are numbered in the order of their first nodes.
     """
     if sparse.issparse(adjacency):
-        # in a symmetric graph strong components are the components, and finding them copies nothing
+        # strong components of a symmetric graph are its components; finding them copies nothing
         count, labels = csgraph.connected_components(adjacency, directed=True, connection="strong")
         firsts = np.full(count, labels.size)
         np.minimum.at(firsts, labels, np.arange(labels.size))
@@ -77,7 +77,7 @@ def components(adjacency: Graph) -> tuple[int, Indices]:
         frontier = left[:1]
         while frontier.size:
             labels[frontier] = count
-            # once all nodes are reached, the rows of the last ones need not be looked at
+            # once all nodes are reached, the rows of the last ones need not be read
             left = np.flatnonzero(labels < 0)
             frontier = left[adjacency[np.ix_(frontier, left)].any(axis=0)]
         count += 1

@@ -3,11 +3,11 @@
     minimize   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
 
 A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as
-eigenvectors. They are taken from the components themselves (counted on the graph, not by a
-threshold on eigenvalues), and only the rest is computed, orthogonal to them: an iterative solver
-would miss copies of a repeated eigenvalue. With more than K components every choice of K null
-vectors is optimal; the indicators of the K largest components are taken, so that nodes outside them
-are at the origin.
+eigenvectors. The indicators come from the components themselves (counted on the graph, not by a
+threshold on eigenvalues). Only the remaining eigenvectors are computed, orthogonal to the
+indicators, because an iterative solver would miss copies of a repeated eigenvalue. With more than K
+components, every choice of K null vectors is optimal; the embedding uses the indicators of the K
+largest components, so nodes outside them are at the origin.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from rmgl.running.progress import warn_caller
 from rmgl.running.threads import InParts, one_part, require_memory
 
 LARGE_NODES = 100_000
-"""Number of nodes beyond which a vector leaves the cache, so that nodes are sorted first."""
+"""Number of nodes beyond which a vector exceeds the cache, so that nodes are sorted first."""
 DENSE_RESCUE_NODES = 6000
 """Number of nodes up to which LAPACK is used if the iteration does not converge."""
 QUICK_NODES = 10_000
 """Number of nodes up to which eigenvectors are computed again instead of being kept."""
 MAX_PRODUCTS = 10_000
 LOOSER = 100.0
-"""Factor by which a tolerance is raised that was not met in as many products."""
+"""Factor that raises a tolerance not met within `MAX_PRODUCTS` products."""
 LONGEST_ENTRY = 1.01
-"""Longest entry of a unit vector that was read from a file, with room for rounding."""
+"""Largest valid entry of a unit vector read from a file, with room for rounding."""
 RESIDUAL_TOL = 1e-8
 """Tolerance of residuals, relative to a bound of the spectrum."""
 
@@ -66,7 +66,7 @@ class Embedding:
         return self.vectors if self.fragments is None else self.vectors[~self.fragments]
 
     def arrays(self) -> Found:
-        """Its parts as arrays, for a checkpoint."""
+        """Return its parts as arrays, for a checkpoint."""
         return {
             "vectors": self.vectors,
             "values": self.values,
@@ -75,19 +75,19 @@ class Embedding:
 
     @classmethod
     def of(cls, found: Found) -> Embedding:
-        """The embedding of all nodes that has these parts."""
+        """Make the embedding of all nodes from these parts."""
         residual, n_components = found["quality"].tolist()
         return cls(found["vectors"], found["values"], residual, int(n_components))
 
     def among(self, nodes: Indices, fragments: Mask) -> Embedding:
-        """This embedding of some nodes as one of all, with rows of zeros for the fragments."""
+        """Extend this embedding of some nodes to all, with rows of zeros for the fragments."""
         vectors = np.zeros((fragments.size, self.vectors.shape[1]))
         vectors[nodes] = self.vectors
         return replace(self, vectors=vectors, fragments=fragments)
 
 
 def check_embedding(found: Found, shape: tuple[int, int], longest: float = 1.0) -> None:
-    """Raise `Unsound` unless these can be the parts of an embedding of that shape.
+    """Raise `Unsound` unless these are valid parts of an embedding of that shape.
 
     `longest` bounds the entries of its columns.
     """
@@ -114,12 +114,12 @@ def smallest_eigenvectors(
     checkpoint: Checkpoint | None = None,
     balance: Balance | None = None,
 ) -> Embedding:
-    """Eigenvectors of the `n_vectors` smallest eigenvalues of the Laplacian of a weighted graph.
+    """Compute eigenvectors of the `n_vectors` smallest eigenvalues of a weighted graph's Laplacian.
 
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
-    eigenvalue 0. `alike` numbers nodes so that those with the same number, from 0 to less than the
-    number of nodes, have the same edges (None: nothing is known). A checkpoint keeps those of large
-    graphs. With a `balance` the eigenvalue problem is (L + t U) q = lambda C q, and Q' C Q = I.
+    eigenvalue 0. `alike` numbers the nodes: nodes with the same number, from 0 to less than the
+    number of nodes, have the same edges (None: unknown). A checkpoint keeps the eigenvectors of
+    large graphs. With a `balance`, it solves (L + t U) q = lambda C q, and Q' C Q = I.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _in_near_order(
     balance: Balance | None,
     **options: Any,
 ) -> Embedding:
-    """Solve with neighbors near one another, so that products find their entries in the cache."""
+    """Solve with neighbors near each other, so that products find their entries in the cache."""
     order = csgraph.reverse_cuthill_mckee(adjacency, symmetric_mode=True)
     ordered = sparse.csr_array(adjacency[order][:, order])
     alike = None if alike is None else alike[order]
@@ -218,7 +218,7 @@ def _balanced(
 ) -> Embedding:
     """Compute Q = C^-1/2 V from the eigenvectors V of C^-1/2 (L + t U) C^-1/2.
 
-    The uniform graph joins all nodes, so that the constant vector alone has eigenvalue 0.
+    The uniform graph joins all nodes, so only the constant vector has eigenvalue 0.
     """
     matrix, bound = balance.laplacian(adjacency, in_parts)
     block = balance.orthonormal(np.ones((balance.mass.size, 1)))
@@ -239,7 +239,7 @@ def smallest_beyond(
     tol: float | None = None,
     alike: Indices | None = None,
 ) -> Floats:
-    """Eigenvectors of the `count` smallest eigenvalues that are orthogonal to known ones, `null`.
+    """Compute eigenvectors of the `count` smallest eigenvalues orthogonal to known ones, `null`.
 
     All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8
     times its length. `alike` is as for `smallest_eigenvectors`.
@@ -266,9 +266,9 @@ def smallest_beyond(
 
 
 def signed(vectors: Floats) -> Floats:
-    """Columns whose largest entry is positive.
+    """Flip the signs of columns so that their largest entries are positive.
 
-    Eigenvectors have no sign of their own, and pictures should be repeatable.
+    The sign of an eigenvector is arbitrary, and pictures should be reproducible.
     """
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
@@ -281,7 +281,7 @@ def unit_rows(vectors: Floats) -> Floats:
 
 
 def _null_vectors(component: Indices, profile: Floats, count: int) -> Floats:
-    """Unit vectors with the entries of `profile` on each of the `count` largest components.
+    """Return unit vectors with the entries of `profile` on each of the `count` largest components.
 
     The largest component comes first.
     """
@@ -301,7 +301,7 @@ def normalized_laplacian(adjacency: sparse.csr_array) -> sparse.csr_array:
 
 
 def _normalize(adjacency: sparse.csr_array, degrees: Floats) -> tuple[sparse.csr_array, Floats]:
-    """D^-1/2 W D^-1/2 and the diagonal of its Laplacian: 1, or 0 for a node without edges."""
+    """Return D^-1/2 W D^-1/2 and the diagonal of its Laplacian: 1, or 0 at nodes without edges."""
     root = np.zeros_like(degrees)
     root[degrees > 0] = 1 / np.sqrt(degrees[degrees > 0])
     scaling = sparse.diags_array(root)

@@ -1,9 +1,9 @@
 """The smallest eigenvalues of a large symmetric matrix, by the Lanczos method (ARPACK).
 
-The method builds the powers of the matrix times one vector, so products with single vectors take
-its time. One vector meets every eigenspace in one direction only: a repeated eigenvalue may be
-found only once. The rest of the matrix, without the vectors found so far, is therefore searched
-again until it has no eigenvalue below the largest of them.
+The method multiplies powers of the matrix by one vector, so it spends its time on products with
+single vectors. One vector has only one direction in each eigenspace, so a repeated eigenvalue may
+be found only once. The rest of the matrix, without the vectors found so far, is therefore searched
+again until it has no eigenvalue below the largest one found.
 """
 
 from __future__ import annotations
@@ -141,12 +141,12 @@ def smallest_pairs(
     max_products: int,
     alike: Indices | None = None,
 ) -> Floats:
-    """Eigenvectors of the `count` smallest eigenvalues, orthogonal to the known eigenvectors.
+    """Compute eigenvectors of the `count` smallest eigenvalues, orthogonal to the known ones.
 
-    All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. scipy's
-    `ArpackNoConvergence` is raised where that takes more than `max_products` products. Nodes with
-    the same number in `alike` can change places without changing the matrix: they start alike and
-    stay so to rounding, where residuals alone would let them differ by `tol`.
+    All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. If that takes
+    more than `max_products` products, scipy's `ArpackNoConvergence` is raised. Swapping nodes with
+    the same number in `alike` does not change the matrix: they start alike and stay so up to
+    rounding, whereas residuals alone would let them differ by `tol`.
     """
     search = partial_spectrum(matrix, spectrum, max_products)
     found, values = ritz(matrix, search(known, count, tol, alike))
@@ -164,10 +164,10 @@ def smallest_pairs(
 def partial_spectrum(
     matrix: Symmetric, spectrum: tuple[float, float], max_products: int
 ) -> Callable[..., Floats]:
-    """search(known, count, tol, alike): Lanczos eigenvectors beside the known ones.
+    """Return search(known, count, tol, alike), which finds eigenvectors beside the known ones.
 
-    It looks for the largest eigenvalues of ceiling - A, from which the known eigenvectors are moved
-    below all others. Every sequence of searches starts from the same vectors, so that the result
+    The Lanczos search finds the largest eigenvalues of ceiling - A, with the known eigenvectors
+    moved below all others. Every sequence of searches starts from the same vectors, so the result
     depends on the matrix alone.
     """
     floor, ceiling = spectrum
@@ -200,7 +200,7 @@ def partial_spectrum(
 
 
 def with_means(vectors: Floats, alike: Indices) -> Floats:
-    """Columns with their means over nodes that are alike, where these hardly differ.
+    """Replace columns by their means over nodes that are alike, where these hardly differ.
 
     A restart of ARPACK lets them differ by `tol`.
     """

@@ -6,7 +6,7 @@ The layout minimizes the objective of t-SNE, the divergence of two distributions
 
 by gradient descent with momentum from the first two principal components of the rows. p_ij is the
 same for all pairs of nearest neighbors, and the repulsion of all pairs is estimated from a few
-random ones in each step, which takes a tenth of the time of t-SNE by trees.
+random ones in each step, which takes a tenth of the time of tree-based t-SNE.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rmgl.matrix import Floats
 from rmgl.running.threads import single_threaded
 
 NEIGHBORS = 15
-"""Neighbors of a row that are kept together."""
+"""Number of neighbors that are kept near a row."""
 PARTNERS = 12
-"""Other rows, drawn anew in each step, that push a row away, and as many that it pushes."""
+"""Number of rows, drawn anew in each step, that push a row away; it pushes as many."""
 STEPS = 200
 EXAGGERATED = 0.4
-"""Share of the first steps, in which neighbors attract one another more strongly."""
+"""Share of steps at the start in which neighbors attract each other more strongly."""
 EXAGGERATION = 6.0
 """Factor of the attraction between neighbors in the first steps."""
 MOMENTUM = 0.8
@@ -38,7 +38,7 @@ LAST_STEP = 0.1
 def neighbor_layout(
     rows: Floats, seed: int = 0, progress: Callable[[float], None] = lambda part: None
 ) -> Floats:
-    """Two coordinates for every row, (N, 2); `progress` is told the part that is done.
+    """Compute two coordinates for every row, (N, 2); `progress` receives the finished share.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def neighbor_layout(
     """
     random_state = np.random.RandomState(seed)
     order = random_state.permutation(len(rows))
-    mixed = rows[order]  # rows that follow one another are random pairs
+    mixed = rows[order]  # consecutive rows are random pairs
     with single_threaded("blas"), single_threaded("openmp"):
         attraction = neighbor_weights(mixed, min(NEIGHBORS, len(rows) - 1))
         with np.errstate(invalid="ignore"):  # all rows may be equal
@@ -73,9 +73,7 @@ def neighbor_layout(
 
 
 def neighbor_weights(rows: Floats, count: int) -> sparse.csr_array:
-    """The mean of the graph of nearest neighbors and its transpose; each row of the graph has a sum
-    of one.
-    """
+    """Average the nearest-neighbor graph, whose rows sum to one, and its transpose."""
     n = len(rows)
     nearest = NearestNeighbors(n_neighbors=count).fit(rows).kneighbors(return_distance=False)
     starts = np.arange(0, n * count + 1, count)
@@ -84,7 +82,7 @@ def neighbor_weights(rows: Floats, count: int) -> sparse.csr_array:
 
 
 def pulled(places: Floats, weights: sparse.csr_array) -> Floats:
-    """The attraction of every place by its neighbors: sum_j w_ij (y_j - y_i) / (1 + |y_j - y_i|^2).
+    """Compute the attraction by neighbors: sum_j w_ij (y_j - y_i) / (1 + |y_j - y_i|^2).
 
     Every row of the weights has an entry.
     """
@@ -99,11 +97,11 @@ def pulled(places: Floats, weights: sparse.csr_array) -> Floats:
 def pushed(
     places: Floats, random_state: np.random.RandomState, n_partners: int = PARTNERS
 ) -> Floats:
-    """The repulsion of every place by all others, estimated from random pairs:
+    """Estimate the repulsion of every place by all others from random pairs:
 
         sum_j q_ij^2 (y_i - y_j) / mean_ij q_ij / N        q_ij = 1 / (1 + |y_i - y_j|^2)
 
-    Places must be in random order: pairs are those that are a random number of places apart.
+    Places must be in random order: the members of a pair are a random number of rows apart.
     """
     n = len(places)
     shifts = random_state.randint(1, n, size=n_partners)

@@ -17,13 +17,13 @@ from rmgl.running.checkpoint import Checkpoint
 KEPT = 0.8
 """Share of the nodes that are drawn."""
 RESAMPLED_INITS = 3
-"""Initializations of k-means for each set of labels."""
+"""Number of k-means initializations for each set of labels."""
 MOST_ROWS = 10_000
-"""Rows beyond which k-means finds its centers on a random sample of as many."""
+"""Number of rows beyond which k-means finds its centers on a random sample of this size."""
 
 
 def four_fifths(nodes: Indices, random_state: np.random.RandomState) -> Indices:
-    """Four fifths of the nodes, and two at least, drawn at random, in their order."""
+    """Draw four fifths of the nodes, at least two, at random, and keep their order."""
     return np.sort(random_state.permutation(nodes)[: max(2, round(KEPT * nodes.size))])
 
 
@@ -39,11 +39,12 @@ def parts_of(
     of_unit_length: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> list[Indices]:
-    """Labels of some nodes, one set for each number of parts, by spectral clustering among them.
+    """Cluster some nodes by spectral clustering among them, once for each number of parts.
 
-    There are not more parts than nodes. The eigenvectors, with a relative residual of `tol`, are
-    those of the Laplacian, of the `normalized` one, or of the problem with masses (`balanced`), and
-    are kept in a checkpoint, if given; k-means sees their rows, `of_unit_length` or as they are.
+    The number of parts is at most the number of nodes. The eigenvectors, with a relative residual
+    of `tol`, are those of the Laplacian, of the `normalized` one, or of the problem with masses
+    (`balanced`); a checkpoint keeps them, if given. k-means clusters their rows, `of_unit_length`
+    or unscaled.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def parts_of(
 def cut(
     vectors: Floats, number: int, random_state: np.random.RandomState, of_unit_length: bool = True
 ) -> Indices:
-    """Labels from the first eigenvectors of a graph, as many as parts are wanted."""
+    """Compute labels from as many of the first eigenvectors of a graph as parts are wanted."""
     rows = vectors[:, :number]
     rows = unit_rows(rows) if of_unit_length else rows
     sampled = rows

@@ -4,8 +4,8 @@
 
 They release the GIL and use one thread each; `first` and `stop` let threads share the rows. They
 assume finite numbers (`fastmath`) and valid indices: check arguments before the call.
-`tests/kernels/test_kernels.py` compares each kernel with the same computation in NumPy. They are
-loaded when the first one is needed, because the compiler takes long to load.
+`tests/kernels/test_kernels.py` compares each kernel with the same computation in NumPy. Kernels are
+loaded on first use, because the compiler loads slowly.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,19 +1,19 @@
-"""How loops are compiled and kept on disk, the types of their arguments, and what they share.
+"""Compile loops and cache them on disk; define argument types and functions that loops share.
 
-Numba keeps loops on disk (`cache=True`), so that the next process need not compile them. A cache
-that fails never stops a run.
+Numba caches compiled loops on disk (`cache=True`), so the next process need not compile them. A
+failing cache never stops a run.
 
 Numba chooses the folder: NUMBA_CACHE_DIR, then `__pycache__` beside the loops, then the user's
-cache folder. What it does not do is here:
+cache folder. This module adds what Numba lacks:
 
-- Where none of them can be written it raises an error: loops are then compiled in memory.
-- It raises an error if a file is cut off or the disk is full, and two processes may give one file
-  to two signatures: the files of the loop are then deleted and it is compiled again.
-- It notices a change in the file of a loop only, but loops are compiled into one another: names of
-  cached loops say the state of all files.
+- Numba raises an error if none of these folders can be written. Loops are then compiled in memory.
+- Numba raises an error if a file is truncated or the disk is full, and two processes may use one
+  file for two signatures. The files of the loop are then deleted and it is compiled again.
+- Numba notices changes only in the file of a loop, but loops are compiled into one another. Names
+  of cached loops therefore include a digest of all files.
 
-Each process warns once about a problem, and logs once, at the level INFO, that it compiles loops
-that are not on disk yet.
+Each process warns once about a problem. It logs once, at level INFO, that it compiles loops that
+are not on disk yet.
 """
 
 import hashlib
@@ -52,16 +52,16 @@ OPTIONS: dict[str, Any] = {
 
 
 def compiled(loop: Function) -> Function:
-    """Compile a loop at its first call, or load it from disk; it then releases the GIL."""
+    """Compile a loop at its first call, or load it from disk. The loop releases the GIL."""
     return kept(loop, OPTIONS)
 
 
 def compiled_for_lists(loop: Function) -> Function:
-    """Compile a loop that reads entries at listed places, one after the other.
+    """Compile a loop that reads entries at listed places one by one.
 
-    Sums in any order (`fastmath`) would let the compiler load several such entries by one
-    instruction. On processors that protect this instruction against spying, it takes several times
-    as long as loading them one by one.
+    If sums may be in any order (`fastmath`), the compiler loads several such entries with one
+    gather instruction. On processors that protect this instruction against side-channel attacks,
+    it takes several times as long as loading the entries one by one.
     """
     return kept(loop, {**OPTIONS, "fastmath": {"contract"}})
 
@@ -76,19 +76,17 @@ def kept(loop: Function, options: dict[str, Any]) -> Function:
 
 
 def uninterrupted(work: Function) -> Function:
-    """Do work in a thread of its own, so that Ctrl-C does not cut it short.
+    """Run work in its own thread, so that Ctrl-C does not interrupt it.
 
-    Ctrl-C reaches the main thread only.
-
-    A compiler that is interrupted may lose the interruption, or free the same memory twice when
-    Python ends.
+    Ctrl-C reaches only the main thread. An interrupted compiler may lose the interruption, or free
+    the same memory twice when Python exits.
     """
 
     @wraps(work)
     def apart(*arguments: Any) -> Any:
         if current_thread() is not main_thread():
             return work(*arguments)
-        # leaving it waits for the work, also after an interruption
+        # leaving the block waits for the work, even after an interruption
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(work, *arguments).result()
 
@@ -97,7 +95,7 @@ def uninterrupted(work: Function) -> Function:
 
 
 def inside(function: Function) -> Function:
-    """Compile a function that only loops call, so that it needs no code to unpack arguments."""
+    """Compile a function that only loops call, without code to unpack Python arguments."""
     dispatcher: Function = njit(**OPTIONS, no_cpython_wrapper=True)(function)
     return dispatcher
 
@@ -116,19 +114,19 @@ def rounded_as_written(function: Function) -> Function:
 
 @rounded_as_written
 def slack(u_i: float, u_j: float, z: float) -> float:
-    """t_ij = u_i + u_j - z_ij, rounded alike in all kernels, so that they agree on active pairs."""
+    """Return t_ij = u_i + u_j - z_ij, rounded alike in all kernels: active pairs must agree."""
     return (u_i + u_j) - z
 
 
 @inlined
 def unsigned(index: int) -> Any:
-    """An index that is not negative, so that loops need not count from the end of an array."""
+    """Return a nonnegative index as unsigned, so that loops need no code for negative ones."""
     return np.uint64(index)
 
 
 @inlined
 def squared_difference(row: Floats, other: Floats) -> float:
-    """|row - other|^2, for two rows."""
+    """Return |row - other|^2 for two rows."""
     total = 0.0
     for column in range(row.size):
         difference = row[column] - other[column]
@@ -155,7 +153,7 @@ def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
-    """`compile` of a loop, for which a damaged cache costs a warning and another compilation."""
+    """Wrap `compile` of a loop: a damaged cache only causes a warning and a new compilation."""
     compile_or_load, folder = dispatcher.compile, Path(dispatcher.stats.cache_path)
     # numba leaves out < and >
     pattern = f"*.{dispatcher.py_func.__qualname__.replace('<', '').replace('>', '')}-*"
@@ -192,14 +190,14 @@ def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
 
 @cache
 def all_sources() -> str:
-    """A digest of the sources of all loops, and of whether they are compiled with bounds checks."""
+    """Return a digest of the sources of all loops and of the setting of bounds checks."""
     sources = [path.read_bytes() for path in sorted(HERE.glob("*.py"))]
     return hashlib.sha256(b"".join([str(config.BOUNDSCHECK).encode(), *sources])).hexdigest()[:16]
 
 
 @cache
 def tell(folder: Path) -> None:
-    """Log once that loops are compiled."""
+    """Log once that loops are being compiled."""
     logging.getLogger(__name__).info(
         "compiling loops once, which takes some seconds; later runs load them from %s", folder
     )

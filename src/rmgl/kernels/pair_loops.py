@@ -1,9 +1,9 @@
 """Loops over pairs of nodes.
 
-Loops over *all pairs* (i, j), i < j, see them stored row by row: (0,1), (0,2), ..., (1,2), ... They
-run over slices of rows: a slice has no negative indices, so the compiler can vectorize the loop.
-Loops over *lists* see the rows (indptr, indices) of a symmetric CSR pattern, in which every pair
-occurs twice. Loops over *graphs* multiply and add matrices of edge weights in CSR form.
+Loops over *all pairs* (i, j), i < j, take them row by row: (0,1), (0,2), ..., (1,2), ... They run
+over slices of rows: a slice has no negative indices, so the compiler can vectorize the loop. Loops
+over *lists* take the rows (indptr, indices) of a symmetric CSR pattern, in which every pair occurs
+twice. Loops over *graphs* multiply and add matrices of edge weights in CSR form.
 """
 
 from rmgl.kernels.compiling import (
@@ -20,7 +20,7 @@ from rmgl.kernels.compiling import (
 
 @inlined
 def row_start(i: int, n: int) -> int:
-    """Index of pair (i, i+1) among the pairs of n nodes."""
+    """Return the index of pair (i, i+1) among the pairs of n nodes."""
     return i * (2 * n - i - 1) // 2
 
 
@@ -30,7 +30,7 @@ def pair_excess(
 ) -> float:
     """Add (t_ij)_+ to excess_i and excess_j, and 1 to both counts where t_ij > least >= 0.
 
-    For the pairs of rows first..stop-1. Returns the sum of (t_ij)_+^2 over these pairs.
+    The pairs are those of rows first..stop-1. Returns the sum of (t_ij)_+^2 over them.
     """
     n = u.size
     squares = 0.0
@@ -90,8 +90,7 @@ def pair_above(
     Only its pattern is written if `data` is empty.
 
     `places` holds the row starts and is advanced. A row receives its smaller neighbors before its
-    larger ones, so indices are sorted. A vectorized test skips chunks without such a pair, which
-    are most of them.
+    larger ones, so indices are sorted. A vectorized test skips the many chunks without such a pair.
     """
     n = u.size
     weighted = data.size > 0
@@ -125,7 +124,7 @@ def pair_above(
 
 @compiled
 def pair_inner(costs: Floats, indptr: Integers, indices: Integers, data: Floats) -> float:
-    """Sum of z_ij times the entry, over the entries above the diagonal of a CSR matrix."""
+    """Return the sum of z_ij times the entry, over entries above the diagonal of a CSR matrix."""
     n = indptr.size - 1
     total = 0.0
     for i in range(n):
@@ -141,7 +140,7 @@ def pair_inner(costs: Floats, indptr: Integers, indices: Integers, data: Floats)
 def fill_distances(
     first: int, gram: Floats, norms: Floats, X: Floats, share: float, out: Floats
 ) -> None:
-    """max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) for the pairs with smaller node first, first + 1, ...
+    """Write max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) for pairs with smaller node first, first + 1, ...
 
     `gram[r, c]` holds x_i'x_j with i = first + r and j = first + c. Distances below share (|x_i|^2
     + |x_j|^2) are computed again, from the difference x_i - x_j, unless X has no rows.
@@ -166,7 +165,7 @@ def fill_distances(
 def pair_localize(
     distances: Floats, scales: Floats, floors: Floats, first: int, stop: int, out: Floats
 ) -> None:
-    """out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) for the pairs of rows first..stop-1."""
+    """Write out_ij = max(z_ij / (s_i s_j), min(f_i, f_j)) for the pairs of rows first..stop-1."""
     n = scales.size
     for i in range(first, stop):
         start = row_start(i, n)
@@ -224,8 +223,8 @@ def list_above(
 
     Only its pattern is written if `data` is empty.
 
-    Every entry is written, and the next one overwrites it if it is not kept: this avoids a branch
-    that processors predict badly.
+    Every entry is written, and the next one overwrites it if it is not kept. This avoids an
+    unpredictable branch.
     """
     weighted = data.size > 0
     for i in range(first, stop):
@@ -253,11 +252,11 @@ def list_inner(
     by_column: Floats,
     totals: Floats,
 ) -> None:
-    """totals_i = sum_j z_ij times the entry, for rows first..stop-1.
+    """Compute totals_i = sum_j z_ij times the entry, for rows first..stop-1.
 
     The entries are those of a CSR matrix (starts, columns, data) on listed pairs.
 
-    The costs of a row are first written out into `by_column`: a search along the row would branch
+    The costs of a row are first written to `by_column`, because a search along the row would branch
     unpredictably.
     """
     for i in range(first, stop):
@@ -273,7 +272,7 @@ def list_inner(
 def list_distances(
     rows: Floats, X: Floats, indptr: Integers, indices: Integers, first: int, stop: int, out: Floats
 ) -> None:
-    """|rows_i - x_j|^2 over the listed pairs of rows first..stop-1, from differences."""
+    """Compute |rows_i - x_j|^2 for the listed pairs of rows first..stop-1, from differences."""
     for i in range(first, stop):
         row = rows[i]
         for place in range(unsigned(indptr[i]), unsigned(indptr[i + 1])):
@@ -284,7 +283,7 @@ def list_distances(
 def pattern_product(
     starts: Integers, columns: Integers, v: Floats, first: int, stop: int, out: Floats
 ) -> None:
-    """out_i = sum of v_i + v_j over pairs of a symmetric CSR pattern, for rows first..stop-1."""
+    """Write out_i = sum of v_i + v_j over pairs of a symmetric CSR pattern, rows first..stop-1."""
     for i in range(first, stop):
         out_i = v[i] * (starts[i + 1] - starts[i])
         for place in range(unsigned(starts[i]), unsigned(starts[i + 1])):
@@ -355,7 +354,7 @@ def sum_rows(
     columns: Integers,
     totals: Floats,
 ) -> int:
-    """sum_m weights_m W_m, row by row, for CSR matrices that are laid end to end.
+    """Compute sum_m weights_m W_m, row by row, for concatenated CSR matrices.
 
     Row i of W_m begins at starts[m, i] and ends at starts[m, i + 1].
 

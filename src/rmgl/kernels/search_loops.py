@@ -2,8 +2,8 @@
 
 A heap has its smallest (worst) score at the root.
 
-Products may be of a few leading columns, and then are upper bounds of the scores: what passes is
-measured with whole `rows`, which have no columns where products are exact.
+Products may cover only a few leading columns. They are then upper bounds of the scores, and pairs
+that pass are measured with whole `rows`. If products are exact, `rows` have no columns.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ from rmgl.kernels.compiling import (
 
 @inlined
 def smaller(one: float, other: float) -> float:
-    """The smaller of two numbers."""
+    """Return the smaller of two numbers."""
     return one if one < other else other
 
 
@@ -48,7 +48,7 @@ def replace_worst(scores: Products, nearest: Integers, heap: int, score: float, 
 
 @inside
 def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
-    """|x_i - x_j|^2 in the precision of the rows, or a part of the sum beyond the limit."""
+    """Return |x_i - x_j|^2 in the precision of the rows, or a partial sum above the limit."""
     total = rows.dtype.type(0)
     for start in range(0, rows.shape[1], 128):
         row, other = rows[i, start : start + 128], rows[j, start : start + 128]
@@ -62,7 +62,7 @@ def squared_distance(rows: Products, i: int, j: int, limit: float) -> Any:
 
 @inside
 def beyond(rows: Products, far: Floats, near: Floats, allowance: Floats, i: int, j: int) -> Any:
-    """Whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) and both allowances."""
+    """Return whether |x_i - x_j|^2 exceeds 2 (far_i near_j + near_i far_j) and both allowances."""
     limit = 2.0 * (far[i] * near[j] + near[i] * far[j]) + (allowance[i] + allowance[j])
     return squared_distance(rows, i, j, limit) > limit
 
@@ -84,8 +84,8 @@ def offer(
     If `both`, also insert query a into the heap of row first + b.
 
     `queries` holds the row that each heap belongs to, which is not inserted into it. With `both`,
-    every row has the heap of its number. A vectorized test skips chunks in which no score is large
-    enough, which are most of them. `cuts` is overwritten.
+    row i has heap i. A vectorized test skips the many chunks in which no score is large enough.
+    `cuts` is overwritten.
     """
     for b in range(products.shape[1]):
         cuts[b] = scores[first + b, 0] if both else 3e38
@@ -118,7 +118,7 @@ def offer(
 def insert(
     heaps: Integers, places: Integers, offered: Products, scores: Products, nearest: Integers
 ) -> None:
-    """Insert places into heaps, where their offered scores exceed the worst ones."""
+    """Insert places into heaps if their offered scores exceed the worst ones."""
     for hit in range(heaps.size):
         if offered[hit] > scores[heaps[hit], 0]:
             replace_worst(scores, nearest, heaps[hit], offered[hit], places[hit])
@@ -136,12 +136,12 @@ def positive_entries(
     near: Floats,
     allowance: Floats,
 ) -> int:
-    """Write the pairs (queries_a, first + b) of positive products; return their number.
+    """Write the pairs (queries_a, first + b) of positive products, and return their number.
 
     Pairs are written row by row.
 
-    Where products are bounds, pairs that are `beyond` are left out. A vectorized test skips chunks
-    without a positive entry, which are most of them.
+    If products are bounds, pairs that are `beyond` are left out. A vectorized test skips the many
+    chunks without a positive entry.
     """
     count = 0
     for a in range(products.shape[0]):
@@ -180,9 +180,9 @@ def missing_pairs(
     scores: Floats,
     heaps: Integers,
 ) -> None:
-    """For rows first..stop-1, the pairs with t_ij > 0 that are not in (indptr, indices).
+    """Find the pairs of rows first..stop-1 with t_ij > 0 that are not in (indptr, indices).
 
-    If there are too many, those of largest t_ij.
+    If there are too many, those with the largest t_ij are kept.
 
     Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of
     distances and g the rows of `guide`. The rows of `scores` and `heaps` are heaps; places that

@@ -36,7 +36,7 @@ def solve_certified(
 ) -> tuple[Candidates, Layer]:
     """Solve the layer problem, with candidates widened until no other pair can carry weight.
 
-    The costs are the distances of the candidate pairs, plus `added(edges)` if that is given.
+    The costs are the distances of the candidate pairs, plus `added(edges)` if given.
     `certified=False` solves once, on the given candidates: enough for a layer that a later round
     replaces.
     """
@@ -76,7 +76,7 @@ def solve_certified(
 def extended_costs(
     costs: Costs, wider: Candidates, added: Callable[[PairStore], Costs] | None
 ) -> Costs:
-    """The costs of extended candidates, from those of the earlier ones and what is `added`."""
+    """Compute the costs of extended candidates from those of the earlier ones and `added`."""
     if added is None:
         return wider.distances
     growth = wider.growth
@@ -93,9 +93,9 @@ def solve_layer(
 
 
 def check_magnitudes(name: str, alpha: float, distance: float, beta: float = 0.0) -> None:
-    """Raise a ValueError if alpha is too small to divide by, or beside the costs.
+    """Raise a ValueError if alpha is too small to divide by, or compared with the costs.
 
-    Costs are rounded: alpha has to exceed the rounding error of the distance and of beta.
+    Costs are rounded: alpha must exceed the rounding errors of the distance and of beta.
     """
     if alpha < SMALLEST_ALPHA:
         raise ValueError(

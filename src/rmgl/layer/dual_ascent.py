@@ -1,6 +1,6 @@
 """Dual ascent: the iteration for the multipliers in Section IV-A of the RMGL paper.
 
-The paper keeps the diagonal of L as unknowns of their own: l = (l_ii, l_ij) >= 0 with the
+The paper keeps the diagonal of L as separate unknowns: l = (l_ii, l_ij) >= 0 with the
 constraints C l = d, that is sum_i l_ii = N (multiplier mu_0) and l_ii = sum_j l_ij (multiplier
 nu_i), and repeats
 
@@ -12,13 +12,13 @@ With u_i = R_ii - nu_i this reads
     l_ii = (mu_0 - u_i)_+ / (2 alpha)            mu_0 = mu_0 - rho (sum_i l_ii - N)
     l_ij = (u_i + u_j - z_ij)_+ / (4 alpha)      u_i  = u_i + rho (l_ii - sum_j l_ij)
 
-A node without edges has l_ii = 0 for every u_i >= mu_0, where the iteration would rest: u_i is then
-lowered to mu_0, which cannot lower the dual, because its derivative there is -sum_j l_ij <= 0.
+A node without edges has l_ii = 0 for every u_i >= mu_0, where the iteration would stall. Then u_i
+is lowered to mu_0, which cannot lower the dual, because its derivative there is -sum_j l_ij <= 0.
 
 This is gradient ascent on a concave function with Lipschitz gradient, so every rho in (0, 2 / ||C
 diag(p)^-1 C'||) converges. Over pairs with at most `max_degree` at a node that norm is at most the
 larger eigenvalue of [[N, sqrt(N)], [sqrt(N), 1 + max_degree]] / (2 alpha); over all pairs it equals
-it: (N + sqrt(N)) / (2 alpha).
+this bound, (N + sqrt(N)) / (2 alpha).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STEP_FACTOR = 1.5
 
 
 def step_size(problem: LayerProblem) -> float:
-    """Step size rho = 1.5 / (upper bound of ||C diag(p)^-1 C'||)."""
+    """Return the step size rho = 1.5 / (upper bound of ||C diag(p)^-1 C'||)."""
     n, degree = problem.n_nodes, problem.edges.max_degree
     bound = np.linalg.eigvalsh([[n, np.sqrt(n)], [np.sqrt(n), 1 + degree]])[-1]
     return STEP_FACTOR * 2 * problem.alpha / float(bound)

@@ -51,7 +51,7 @@ def learn_layer(
     alpha : float > 0
         Weight of the squared Frobenius norm; larger values give more edges.
     scale : {"auto", "minmax", "root", "hellinger", "unit", "standard", "none"}
-    Scaling of X, as in `RMGL`.
+        Scaling of X, as in `RMGL`.
     solver : {"newton", "dual-ascent"}
         "newton" needs few passes over the pairs. "dual-ascent" is the iteration of the paper and
         needs many passes.

@@ -1,4 +1,4 @@
-"""The layer of a given network, and the problem that learns it again near itself.
+"""The layer of a given network, and the problem of learning it again near the given one.
 
 With the network L0 scaled to trace N, its weights w0 and degrees d0,
 
@@ -7,8 +7,8 @@ With the network L0 scaled to trace N, its weights w0 and degrees d0,
 with a constant c0, so that the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij)
 has the network as its solution: at u_i = c / 2 - 2 alpha d0_i, every pair has
 (u_i + u_j - z_ij) / (4 alpha) = w0_ij, and the KKT residual is zero. The constant c makes the least
-cost zero. It changes the objective by c N / 2, because all weights sum to N / 2, and the solution
-not at all.
+cost zero. It changes the objective by c N / 2, because all weights sum to N / 2, but not the
+solution.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STRENGTH = 0.25
 
 
 def default_alpha(layer: Layer) -> float:
-    """The alpha at which an edge of mean weight is worth a cost of one.
+    """Return the alpha at which an edge of mean weight is worth a cost of one.
 
     One is the cost of a typical neighbor in locally scaled distances.
     """
@@ -35,7 +35,7 @@ def default_alpha(layer: Layer) -> float:
 def network_candidates(
     layer: Layer, alpha: float, two_steps: bool = False, in_parts: InParts = one_part
 ) -> Candidates:
-    """The edges of a network as candidate pairs, with costs that have it as solution.
+    """Return the edges of a network as candidate pairs, with costs whose solution is the network.
 
     The network is scaled as a layer. With `two_steps`, pairs with a common neighbor are candidates,
     too.
@@ -50,14 +50,14 @@ def network_candidates(
 
 
 def costs_of(alpha: float, degrees: Vector, pattern: sparse.csr_array) -> Vector:
-    """-2 alpha (d0_i + d0_j + 2 w0_ij) for every entry of the pattern, which holds w0."""
+    """Compute -2 alpha (d0_i + d0_j + 2 w0_ij) for every entry of the pattern, which holds w0."""
     rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
     costs: Vector = -2 * alpha * (degrees[rows] + degrees[pattern.indices] + 2 * pattern.data)
     return costs
 
 
 def with_two_steps(graph: sparse.csr_array) -> sparse.csr_array:
-    """A graph with entries of zero for all pairs with a common neighbor and no edge."""
+    """Add entries of zero for all pairs with a common neighbor and no edge."""
     edges, reached = sparse.coo_array(graph), sparse.coo_array(graph @ graph)
     off_diagonal = reached.row != reached.col
     rows = np.concatenate([edges.row, reached.row[off_diagonal]])

@@ -22,7 +22,7 @@ DUAL_ROUNDING = 1e-14
 """Relative rounding error of Phi."""
 MAX_CG_PRODUCTS = 500
 SAMPLED_COSTS = 20_000
-"""Costs from which the first guess of a constant starting point is computed."""
+"""Number of costs sampled for the first guess of a constant starting point."""
 
 
 def solve_newton(
@@ -33,7 +33,7 @@ def solve_newton(
     max_iter: int | None = None,
     check: Check = no_check,
 ) -> DualSolution:
-    """Minimize Phi(u) until the KKT residual is at most `tol`; 0 steps from the solution."""
+    """Minimize Phi(u) until the KKT residual is at most `tol`; from the solution, take 0 steps."""
     point, passes = starting_point(problem, start)
     n_passes = float(passes)
     limit = MAX_NEWTON_STEPS if max_iter is None else max_iter
@@ -57,8 +57,8 @@ def _newton_direction(
 ) -> tuple[Vector, float]:
     """Solve Hess p = -grad by conjugate gradients, and count the passes over the pairs.
 
-    The accuracy increases as the residual falls, but not beyond what `tol` requires. Truncated, it
-    is still a descent direction.
+    The accuracy increases as the residual falls, but not beyond what `tol` requires. The truncated
+    solution is still a descent direction.
     """
     active = problem.active_pairs(point)
 
@@ -78,7 +78,7 @@ def conjugate_gradients(
 
     A is given by its products and its diagonal.
 
-    SciPy's function does the same, but most of its time on small problems is spent around the
+    SciPy's function does the same, but on small problems it spends most of its time outside the
     products.
     """
     x, residual = np.zeros_like(right), right.copy()
@@ -123,9 +123,9 @@ def _line_search(
 
 
 def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoint, int]:
-    """Return the point where a solver starts, and the number of passes that it took to find it.
+    """Return the point where a solver starts, and the number of passes needed to find it.
 
-    It is the given `start` if a pair is active there, and else the constant u of mean degree 1.
+    It is the given `start` if a pair is active there, otherwise the constant u of mean degree 1.
     """
     if start is None:
         return _constant_start(problem)
@@ -140,8 +140,8 @@ def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
     """Return u = s/2 with s near the root of sum_{i<j} (s - z_ij)_+ = 2 alpha N.
 
     The first s comes from a sample of the costs, and Newton's method improves it. The left side is
-    convex and increasing, so after one step with active pairs s is at or above the root, and from
-    there it decreases to it.
+    convex and increasing, so after one step with active pairs s is at or above the root, and then
+    decreases to it.
     """
     edges, target = problem.edges, 2 * problem.alpha * problem.n_nodes
     level = _sampled_level(edges.sample(problem.costs, SAMPLED_COSTS), target / edges.n_pairs)

@@ -35,7 +35,7 @@ SOLVER_ADVICE = {
 
 @dataclass(frozen=True)
 class Origin:
-    """What a layer is learned from: the fields of `Layer` that are known before it is learned."""
+    """The origin of a layer: the fields of `Layer` that are known before it is learned."""
 
     name: str
     role: Role = "view"
@@ -46,7 +46,7 @@ class Origin:
     network_share: float = 0.0
 
     def own(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """The rows of the entities in the layer."""
+        """Return the rows of the entities in the layer."""
         return rows if self.nodes is None else rows[self.nodes]
 
 
@@ -71,7 +71,7 @@ class Layer:
     kkt_residual: float
     """max_i |d_i + (u_i - mean(u))/(2 alpha) - 1| at the potentials; zero at the solution.
 
-    If a solve does not improve the layer that it started from, the result is this layer, and `gap`
+    If a solve does not improve the layer that it started from, the result is that layer, and `gap`
     bounds its error.
     """
     objective: float
@@ -170,7 +170,7 @@ class Layer:
 
     @property
     def origin(self) -> Origin:
-        """What the layer was learned from."""
+        """The fields of the layer that were known before it was learned."""
         return Origin(**{name.name: getattr(self, name.name) for name in fields(Origin)})
 
     @cached_property

@@ -37,8 +37,8 @@ def solve_for_edges(
 ) -> tuple[Candidates, Layer]:
     """Learn the layer whose nodes have `n_neighbors` edges on average, within 3 %.
 
-    The number of edges grows with alpha nearly like a power of it, so a secant rule on logarithms
-    finds alpha. Each solve starts from the last potentials, the first one from the layer `last` of
+    The number of edges grows nearly like a power of alpha, so a secant rule on logarithms finds
+    alpha. Each solve starts from the last potentials; the first starts from the layer `last` of
     similar costs, if given.
     """
     n = candidates.edges.n_nodes
@@ -77,7 +77,7 @@ def solve_for_edges(
 
 
 def off_by(layer: Layer, wanted: float) -> float:
-    """How far a layer is from the wanted number of edges: the logarithm of the ratio.
+    """Measure how far a layer is from the wanted number of edges: the logarithm of the ratio.
 
     Half as many edges are as bad as twice as many.
     """
@@ -85,18 +85,18 @@ def off_by(layer: Layer, wanted: float) -> float:
 
 
 def below_rounding(alpha: float, candidates: Candidates) -> bool:
-    """Whether alpha is lost in the rounding of even the smallest cost.
+    """Check whether alpha is lost in the rounding of even the smallest cost.
 
-    Then no constant u has mean degree 1.
+    In that case, no constant u has mean degree 1.
     """
     least = candidates.edges.least(candidates.distances)
     return least + 2 * alpha * candidates.edges.n_nodes == least
 
 
 def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
-    """The alpha at which a constant u has mean degree 1 and `n_neighbors` active pairs per node.
+    """Guess the alpha where constant u has mean degree 1 and `n_neighbors` active pairs per node.
 
-    Where so many pairs are equally cheap, there is no such alpha. Any small one gives a layer of
+    If so many pairs are equally cheap, no such alpha exists. Any small alpha then gives a layer of
     these pairs; a large one would first make candidates of many others, because potentials differ
     by up to 2 alpha between nodes.
     """

@@ -1,3 +1,1 @@
-"""Algorithm 1, the problem that it solves for given parameters, and the run it is part of, with its
-checkpoint.
-"""
+"""Algorithm 1, its problem for given parameters, and the run with its checkpoint."""

@@ -21,7 +21,7 @@ FACTOR = 4.0
 MAX_STEPS = 15
 
 Solve = Callable[[Sequence[ViewProblem]], Outcome]
-"""solve(problems): Algorithm 1."""
+"""solve(problems) runs Algorithm 1."""
 
 
 def separate(
@@ -35,7 +35,7 @@ def separate(
         if separated(outcome, n_clusters) or outcome.stopped:
             return problems, outcome
         if any(layer.n_components > n_clusters for layer in outcome.state.layers):
-            break  # a larger beta joins nothing
+            break  # a larger beta joins no components
         problems = [replace(problem, beta=FACTOR * problem.beta) for problem in problems]
         outcome = solve(problems)
     if not separated(outcome, n_clusters):
@@ -49,7 +49,7 @@ def separate(
 
 
 def separated(outcome: Outcome, n_clusters: int) -> bool:
-    """Whether every layer and their sum have exactly `n_clusters` components."""
+    """Check whether every layer and their sum have exactly `n_clusters` components."""
     state = outcome.state
     return state.embedding.n_components == n_clusters and all(
         layer.n_components == n_clusters for layer in state.layers
@@ -60,11 +60,11 @@ FRAGMENT_TOL = 1e-4
 """Relative residual of the eigenvectors that are used to find fragments."""
 
 SolveWithout = Callable[[Sequence[ViewProblem], Mask | None], Outcome]
-"""solve(problems, fragments): Algorithm 1 without the fragments."""
+"""solve(problems, fragments) runs Algorithm 1 without the fragments."""
 
 
 def _embed(state: State, graph: Graph, n_clusters: int, fragments: Mask | None) -> Embedding:
-    """The last embedding if it excludes these fragments, otherwise a new one."""
+    """Return the last embedding if it excludes these fragments, otherwise a new one."""
     if fragments is state.embedding.fragments:
         return state.embedding
     return embed_without(
@@ -89,7 +89,7 @@ def without_fragments(
 ) -> Outcome:
     """Exclude clusters of fewer than `min_size` members that are not islands from the embedding.
 
-    Solves again until there are no such clusters.
+    Repeats Algorithm 1 until there are no such clusters.
     """
     while min_size > 0 and not outcome.stopped:
         state, graph = outcome.state, common_graph(outcome.state)

@@ -3,8 +3,8 @@
 minimize   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
 subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
 
-Where views are networks, entities have masses (`rmgl.embedding.balance`): those of the first common
-graph, so that they stay the same in all rounds.
+If views are networks, entities have masses (`rmgl.embedding.balance`). The masses come from the
+first common graph, so they stay the same in all rounds.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ EIGEN_TOL = 1e-6
 
 @dataclass(frozen=True)
 class Setup:
-    """What all half steps work with."""
+    """Inputs that all half steps share."""
 
     team: Team
     solver: str = "newton"
     clock: Stopwatch = field(default_factory=Stopwatch)
     run: Run = field(default_factory=Run)
-    """What may stop the rounds, and stores eigenvectors."""
+    """The run, which may stop the rounds and stores eigenvectors."""
     alike: Indices | None = None
     """Numbers of the entities; copies have equal numbers (None: unknown)."""
 
@@ -88,7 +88,7 @@ class State:
 
     @property
     def uniform_term(self) -> float:
-        """t tr(Q' U Q), the part of the uniform graph (0: there is none)."""
+        """t tr(Q' U Q), the part of the uniform graph (0: no uniform graph)."""
         return 0.0 if self.balance is None else self.balance.uniform_term(self.embedding.own)
 
 
@@ -103,8 +103,7 @@ class Outcome:
     stopped: bool = False
     """Whether the run was stopped before it converged."""
     eigen_residual: float = 0.0
-    """The residual of the last embedding on the layers that it was computed from, before these were
-    certified.
+    """The residual of the last embedding on the layers behind it, before these were certified.
     """
 
     @property
@@ -160,10 +159,11 @@ def alternate(
 
 
 def has_settled(old: State, new: State, tol: float) -> bool:
-    """Whether a round lowered the objective by at most the share `tol` and turned the subspace by
-    at most its root.
+    """Check whether a round changed little.
+
+    The objective fell by at most the share `tol`, and the subspace turned by at most its root.
     """
-    # it is 0 where layers are given
+    # the objective may be 0 if layers are given
     fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)
     before, after = (
         state.embedding.vectors
@@ -182,7 +182,7 @@ def first_state(
     fragments: Mask | None = None,
     balanced: bool = False,
 ) -> State:
-    """The layers of the data alone, and their common embedding."""
+    """Compute the layers of the data alone, and their common embedding."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         if view.given is not None:
@@ -275,8 +275,9 @@ def update_embedding(state: State, accuracy: Accuracy) -> State:
 
 
 def certified(state: State) -> State:
-    """Solve problem (6) once more, tightly and over all pairs, for the last embedding, and judge
-    that by the new layers.
+    """Certify the layers for the last embedding, and judge it by the new layers.
+
+    Problem (6) is solved once more, tightly and over all pairs.
 
     A run may stop while half steps are coarse, and the embedding has changed since the layers were
     learned. After this step, the certificates of the layers hold for costs that users can compute:
@@ -288,7 +289,7 @@ def certified(state: State) -> State:
 
 
 def subspace_change(old: Floats, new: Floats) -> float:
-    """||(I - Q Q') Q_old||_F / sqrt(K): 0 for the same subspace, 1 for an orthogonal one."""
+    """Compute ||(I - Q Q') Q_old||_F / sqrt(K): 0 for equal subspaces, 1 for orthogonal ones."""
     return float(np.linalg.norm(old - new @ (new.T @ old)) / np.sqrt(old.shape[1]))
 
 
@@ -297,7 +298,7 @@ HISTORY = {
     *("iteration", "step", "objective", "smoothness", "ridge", "coupling"),
     *("kkt_residual", "eigen_residual", "seconds"),
 }
-"""The names in an entry of the history."""
+"""Keys of an entry of the history."""
 
 
 class History:
@@ -346,7 +347,7 @@ def _embed(
 
 
 def _judge(state: State) -> Embedding:
-    """The last embedding, judged by the last layers."""
+    """Judge the last embedding by the last layers."""
     in_parts = state.setup.team.in_parts
     return judge_without(common_graph(state), state.embedding, in_parts, state.balance)
 
@@ -359,12 +360,12 @@ def _graph(problems: Sequence[ViewProblem], layers: Sequence[Layer]) -> Graph:
 
 
 def common_graph(state: State) -> Graph:
-    """The weighted sum of the layers."""
+    """Return the weighted sum of the layers."""
     return _graph(state.problems, state.layers)
 
 
 def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> Floats:
-    """tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view."""
+    """Compute tr(L S), alpha ||L||_F^2 and beta tr(Q'LQ) of one view."""
     smoothness = view.edges.inner(view.distances, layer.adjacency)
     return np.array(
         [
@@ -376,7 +377,7 @@ def _view_terms(view: ViewProblem, layer: Layer, embedding: Embedding, check: Ch
 
 
 def _coupling(view: ViewProblem, layer: Layer, embedding: Embedding, check: Check) -> float:
-    """beta tr(Q'LQ): only the pairs that carry weight are measured."""
+    """Compute beta tr(Q'LQ), measuring only the pairs that carry weight."""
     edges = PairList(layer.adjacency)
     spread = as_vector(spread_of(view, edges, embedding, check))
     return view.beta * edges.inner(spread, layer.adjacency)

@@ -1,15 +1,16 @@
-"""Known labels of some entities: pairs with the same label are tied, pairs with different ones kept
-apart, through the costs of the layers.
+"""Known labels of some entities, which change the costs of the layers.
+
+Pairs with the same label are tied; pairs with different labels are kept apart.
 
     z_ij  ->  the least cost of a pair at these nodes        if i and j are known to belong together
     z_ij  ->  z_ij + 100 s                 if i and j are known to belong to different clusters
 
 The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a
 cluster are as near to each other as nearest neighbors. s is the typical cost of a 7th neighbor,
-which is 1 with local scaling. All pairs that are tied are candidates, and no other cost becomes
-smaller, so the certificates of the layers hold. Ties draw the known members of a cluster a little
-away from its others: where labels agree with the clusters that are found without them, they only
-number the clusters (`RMGL.fit`).
+which is 1 with local scaling. All tied pairs are candidates, and no other cost becomes smaller, so
+the certificates of the layers hold. Ties draw the known members of a cluster slightly away from its
+other members. If labels agree with the clusters found without them, they only number the clusters
+(`RMGL.fit`).
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ UNLABELED = -1
 AGREEING = 0.95
 """Smallest share of matching known labels at which clusters found without them agree."""
 APART = 100.0
-"""Cost that is added to a pair with different labels, in costs of a typical 7th neighbor."""
+"""Cost added to a pair with different labels, in costs of a typical 7th neighbor."""
 
 
 def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Indices | None:
-    """The known labels, -1 for unknown; None if none is known, or y has no -1: with all labels
-    known there is nothing to find.
+    """Return the known labels, -1 for unknown; None if none is known, or y has no -1.
+
+    If all labels are known, there is nothing to find.
     """
     values = np.asarray(y)
     if values.dtype.kind == "f" and values.ndim == 1 and np.isnan(values).any():
@@ -65,7 +67,7 @@ def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Indices | None:
 
 
 def are_whole_numbers(values: NDArray[Any]) -> bool:
-    """Whether y can hold cluster numbers; scikit-learn may also pass scores or names."""
+    """Check whether y can hold cluster numbers; scikit-learn may also pass scores or names."""
     if values.dtype.kind == "f":
         return bool(np.isfinite(values).all() and (values == values.round()).all())
     return values.dtype.kind in "iub"
@@ -89,8 +91,9 @@ def check_classes(classes: Indices, n_clusters: int) -> None:
 def with_known(
     candidates: Candidates, space: Any, known: Indices, check: Check = no_check
 ) -> Candidates:
-    """Tie candidates with the same known label and keep those with different ones apart. `space` is
-    a matrix or a space.
+    """Tie candidates with the same known label and keep those with different labels apart.
+
+    `space` is a matrix or a space.
     """
     if np.count_nonzero(known >= 0) < 2:
         return candidates
@@ -119,7 +122,7 @@ def with_known(
 
 
 def tied_pairs(known: Indices) -> sparse.csr_array:
-    """The pattern of all pairs with the same known label."""
+    """Return the pattern of all pairs with the same known label."""
     members = [
         np.flatnonzero(known == label).astype(np.int32) for label in np.unique(known[known >= 0])
     ]

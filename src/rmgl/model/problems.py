@@ -45,7 +45,7 @@ class ViewProblem:
 
     @classmethod
     def of_given(cls, layer: Layer, beta: float, n_entities: int | None = None) -> ViewProblem:
-        """The problem of a given layer; the only costs are distances in the embedding.
+        """Make the problem of a given layer; the only costs are distances in the embedding.
 
         `n_entities` is the number of all entities, if some are not nodes of the layer.
         """
@@ -70,17 +70,17 @@ class ViewProblem:
         return self.candidates.distances
 
     def own(self, rows: Floats) -> Floats:
-        """The rows of its entities."""
+        """Return the rows of its entities."""
         return self.origin.own(rows)
 
 
 def is_auto(value: Any) -> bool:
-    """Whether a parameter is "auto"."""
+    """Check whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"
 
 
 def asked_candidates(candidates: Any, views: Views) -> list[Any]:
-    """The parameter `candidates` of each view; given graphs are restricted to its entities."""
+    """Return `candidates` for each view; given graphs are restricted to its entities."""
     given = per_view(candidates, views.names, "candidates")
     return [
         pairs_among(view.name, asked, view.entities, views.n_rows)
@@ -89,8 +89,9 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
 
 
 def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
-    """The graphs that are given as candidates, symmetric and without weights; those of another size
-    are refused later.
+    """Return the graphs given as candidates, symmetric and without weights.
+
+    Graphs of a wrong size raise an error later.
     """
     n, everyone = views.n_rows, np.arange(views.n_rows)
     asked = (
@@ -107,8 +108,9 @@ def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
 
 
 def candidates_in_order(candidates: Any, views: Views, order: Indices) -> Any:
-    """The parameter `candidates` with given graphs among all entities, in the order of the views:
-    `order` has the rows of the caller.
+    """Return `candidates` with given graphs among all entities, in the order of the views.
+
+    `order` holds the rows of the caller.
     """
     if isinstance(candidates, str | Integral):
         return candidates
@@ -133,8 +135,9 @@ def given_problems(
     run: Run,
     known: Indices | None = None,
 ) -> list[ViewProblem]:
-    """One problem for each view, from the parameters of `RMGL`; `known` are labels, -1 where they
-    are not known.
+    """Make one problem for each view from the parameters of `RMGL`.
+
+    `known` holds labels, -1 where they are unknown.
 
     Parameters set to "auto" get a heuristic default (`rmgl.model.problems`).
     """
@@ -176,7 +179,7 @@ def given_weights(
     n_neighbors: int,
     team: Team,
 ) -> tuple[Floats, Floats]:
-    """The alpha and the beta of every view."""
+    """Return the alpha and the beta of every view."""
     names = views.names
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
@@ -200,7 +203,7 @@ def given_weights(
 
 
 def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
-    """The default alpha of a view; `points` holds its distances."""
+    """Compute the default alpha of a view; `points` holds its distances."""
     if view.graph is not None:
         return network_alpha(given_layer(Origin(view.name), view.own()))
     return default_alpha(points, n_neighbors)
@@ -209,9 +212,7 @@ def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
 def network_problem(
     view: View, origin: Origin, alpha: float, beta: float, team: Team
 ) -> ViewProblem:
-    """The problem of a graph: it is given or, if it is to be learned again, its edges are
-    candidates.
-    """
+    """Make the problem of a graph: a given layer, or candidates if it is learned again."""
     graph, layer = view.graph, given_layer(origin, view.own())
     if graph is None or not graph.learn:
         return ViewProblem.of_given(layer, beta, view.n_rows)
@@ -227,7 +228,7 @@ class Stores:
     """
 
     def __init__(self, n_rows: int, wanted: Sequence[Any], team: Team, copies: int = 1) -> None:
-        """`copies` is the number of vectors of distances a view."""
+        """`copies` is the number of distance vectors per view."""
         self.team = team
         self.by_size = {n_rows: AllPairs(n_rows, team.in_parts)}
         n_dense = sum(map(is_all, wanted))
@@ -240,12 +241,12 @@ class Stores:
             require_list_memory(n_rows, sum(lengths), f"{len(lengths)} view(s)")
 
     def of(self, n_rows: int) -> AllPairs:
-        """The store for this number of entities."""
+        """Return the store for this number of entities."""
         return self.by_size.setdefault(n_rows, AllPairs(n_rows, self.team.in_parts))
 
 
 def is_all(candidates: Any) -> bool:
-    """Whether all pairs are candidates."""
+    """Check whether all pairs are candidates."""
     return isinstance(candidates, str) and candidates == "all"
 
 
@@ -255,7 +256,7 @@ SAMPLED_SPREADS = 2000
 
 
 def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
-    """The alpha at which a node with typical distances keeps about `n_neighbors` neighbors.
+    """Return the alpha at which nodes at typical distances keep about `n_neighbors` neighbors.
 
     If node i had k neighbors at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all
     nodes alike, its degree would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha
@@ -272,7 +273,7 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
             else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLED_SPREADS])
         )
         nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
-        # the last one stands for those not given
+        # the last one stands for distances that are not given
         nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
@@ -284,10 +285,10 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
 def default_beta(
     alpha: Floats, n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
 ) -> float:
-    """One beta for all views: a light coupling.
+    """Return one beta for all views: a light coupling.
 
     Rows of Q in two clusters of N/K nodes are 2K/N apart, so beta = N/K times a cost adds about
-    that cost to every edge between clusters; the cost taken is a tenth of the mean weight-giving
+    that cost to every edge between clusters; the cost used is a tenth of the mean weight-giving
     cost alpha / n_neighbors.
     """
     return COUPLING * float(alpha.mean()) * n_nodes / (n_clusters * n_neighbors)

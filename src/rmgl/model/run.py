@@ -1,6 +1,4 @@
-"""The progress of one fit: its callback, its time limit, and the checkpoint from which it can
-resume.
-"""
+"""One run of a fit: its callback, its time limit, and the checkpoint to resume from."""
 
 from __future__ import annotations
 
@@ -88,7 +86,7 @@ class Run:
         self._lock.acquire()
         self.fingerprint = fingerprint(parameters, views)
         if not self._path("run").exists():
-            with suppress(FileExistsError):  # another run was faster where locks do not work
+            with suppress(FileExistsError):  # if locks do not work, another run may be faster
                 self._write("run", {"random_state": random_state.get_state()}, exclusive=True)
         random_state.set_state(
             self._read(
@@ -103,8 +101,9 @@ class Run:
         return None if self.folder is None else self
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
-        """The result of some work, from the checkpoint if it is there (see `Checkpoint`). Threads
-        may ask for several at once.
+        """Return the result of some work, from the checkpoint if stored there (see `Checkpoint`).
+
+        Several threads may call this at once.
         """
 
         def sound(kept: dict[str, Any]) -> Found:
@@ -186,10 +185,10 @@ class FolderLock:
         self._lock: BaseFileLock | None = None
 
     def acquire(self) -> None:
-        """Take the lock, or raise a ValueError that names the process that has it."""
+        """Take the lock, or raise a ValueError that names the process holding it."""
         try:
             self._lock = take_lock(self.path, patience=0.2)
-        except NoLocks:  # on this file system
+        except NoLocks:  # not supported by this file system
             return
         if self._lock is None:
             raise ValueError(
@@ -230,12 +229,12 @@ def remove_checkpoint(folder: Path) -> None:
     finally:
         lock.path.unlink(missing_ok=True)
         lock.release()
-    with suppress(OSError):  # something else is in it
+    with suppress(OSError):  # the folder holds other files
         folder.rmdir()
 
 
 def fingerprint(parameters: dict[str, Any], views: Any) -> str:
-    """A number that differs for other parameters, data or versions."""
+    """Return a digest that identifies the parameters, data and versions."""
     arrays = Arrays()
     described = encode(
         {**parameters, "views": views, "versions": [__version__, np.__version__]}, arrays

@@ -13,16 +13,14 @@ from rmgl.running.threads import Check, no_check
 
 
 def store_of(view: ViewProblem) -> tuple[int, int]:
-    """What problems with the same candidates and entities have in common."""
+    """Return a key that problems with the same candidates and entities share."""
     return id(view.edges), id(view.nodes)
 
 
 def shared_spreads(
     problems: Sequence[ViewProblem], embedding: Embedding
 ) -> dict[tuple[int, int], Costs]:
-    """||q_i - q_j||^2 on candidates that several problems share, which need to be measured only
-    once.
-    """
+    """Measure ||q_i - q_j||^2 once on candidates that several problems share."""
     stores: dict[tuple[int, int], list[ViewProblem]] = {}
     for view in problems:
         stores.setdefault(store_of(view), []).append(view)
@@ -36,8 +34,9 @@ def shared_spreads(
 def spread_of(
     view: ViewProblem, edges: PairStore, embedding: Embedding, check: Check = no_check
 ) -> Costs:
-    """||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment, which takes no part in the
-    embedding.
+    """Compute ||q_i - q_j||^2 on pairs of nodes; 0 for pairs with a fragment.
+
+    Fragments take no part in the embedding.
     """
     spread = edges.measure(view.own(embedding.vectors), check)
     if embedding.fragments is None:

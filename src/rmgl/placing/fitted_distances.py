@@ -160,7 +160,7 @@ class FittedDistances:
         """
         nodes, share = layer.nodes, layer.network_share
         key = (tuple(views), None if nodes is None else nodes.tobytes(), share)
-        with self._arranging:  # computed once, by the thread that comes first
+        with self._arranging:  # only the first thread computes it
             if key not in self._spaces:
                 fitted = self.views if share == 0 else self._smoothed(share)
                 X = _side_by_side(fitted, views, nodes)

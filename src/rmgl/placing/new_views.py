@@ -141,8 +141,8 @@ def check_placeable(fitted: Views, new: Views) -> Views:
     nowhere = new.in_none
     if fitted.graphs and nowhere.size:
         raise ValueError(
-            f"{named_rows(nowhere, new.index)} in no view, without an edge to a fitted "
-            "entity in any network and without a row in another view; drop such rows"
+            f"{named_rows(nowhere, new.index)} missing from every view, without an edge to a "
+            "fitted entity in any network or a row in another view; drop such rows"
         )
     return new
 

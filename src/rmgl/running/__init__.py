@@ -1,1 +1,1 @@
-"""What a fit needs while it runs: threads, memory, clock and progress."""
+"""Resources of a running fit: threads, memory, clock and progress."""

@@ -1,4 +1,4 @@
-"""Checkpoints keep the results of expensive work, under names made from all its inputs."""
+"""Checkpoints store the results of expensive work under names made from all its inputs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from scipy import sparse
 from rmgl.checks import Unsound
 
 Found: TypeAlias = dict[str, NDArray[Any]]
-"""The result of expensive work: arrays by their names."""
+"""Result of expensive work: arrays by name."""
 DIGEST_DIGITS = 32
-"""Hexadecimal digits of a digest."""
+"""Number of hexadecimal digits of a digest."""
 
 
 class Checkpoint(Protocol):
-    """Keeps results of deterministic work from one run to the next one that does the same."""
+    """Stores results of deterministic work, for later runs that do the same work."""
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
-        """The result of some work, which is done if nothing is kept under its name.
+        """Return the result of some work. Do the work only if no result is stored under its name.
 
-        A kept result comes from outside: `check` raises `Unsound` if it cannot be a result of the
-        work.
+        A stored result comes from outside, so `check` raises `Unsound` if it cannot be a result of
+        the work.
         """
 
 
 def check_arrays(kept: Found, *names: str) -> None:
-    """Raise `Unsound` unless these are the names of the arrays that were kept."""
+    """Raise `Unsound` unless the stored arrays have exactly these names."""
     if set(kept) != set(names):
         raise Unsound(f"it holds the arrays {sorted(kept)}, but {sorted(names)} were expected")
 
 
 def digest_of(*parts: Any) -> str:
-    """A text that differs for other arrays, sparse matrices, numbers or texts.
+    """Return a text that differs for different arrays, sparse matrices, numbers or texts.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def digest_of(*parts: Any) -> str:
 
 
 def _pieces(part: Any) -> Iterator[Any]:
-    """The bytes of a value, after a text that says what they are."""
+    """Yield the bytes of a value, after a text that describes them."""
     if sparse.issparse(part):
         yield f"sparse {part.shape};".encode()
         for array in (part.indptr, part.indices, part.data):

@@ -25,20 +25,20 @@ SHARES = {
     "writing": 3,
     "page": 15,
 }
-"""The stages of a run in their order, and the rough share of its time that each one takes."""
+"""Stages of a run in order, with the rough share of its time that each one takes."""
 BAR_FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} spent, about {remaining} left"
 TICK = 0.5
-"""Seconds after which the clock of the bar moves, also while a stage lasts."""
+"""Seconds between updates of the clock of the bar, also within a stage."""
 
 
 class Stage(Protocol):
-    """stage(name, part): the run is in this stage, of which a part between 0 and 1 is done."""
+    """Function stage(name, part): the run is in this stage, and a part from 0 to 1 is done."""
 
     def __call__(self, name: str, part: float = 0.0, /) -> None: ...
 
 
 class Bar:
-    """A bar on standard error with the stage of a run, the time spent, and the time left."""
+    """Progress bar on standard error with the stage of a run, the time spent and the time left."""
 
     def __init__(self) -> None:
         from tqdm.auto import tqdm
@@ -50,7 +50,7 @@ class Bar:
         self.ticking.start()
 
     def __call__(self, name: str, part: float = 0.0) -> None:
-        """Show a stage. The bar moves forward only: workers may finish in any order."""
+        """Show a stage. The bar never moves back, although workers may finish in any order."""
         self.bar.set_description_str(name, refresh=False)
         self.bar.update(max(0.0, self.begins[name] + part * SHARES[name] - self.bar.n))
         self.bar.refresh()
@@ -60,7 +60,7 @@ class Bar:
             self.bar.refresh()
 
     def close(self, finished: bool) -> None:
-        """Stop the clock; a run that is finished ends with a full bar."""
+        """Stop the clock. A finished run ends with a full bar."""
         self.over.set()
         self.ticking.join()
         if finished:
@@ -74,10 +74,9 @@ _open_bar: Bar | None = None
 
 @contextmanager
 def stages(shown: bool) -> Iterator[Stage]:
-    """Show a progress bar in this block, if `shown`; yields a function that is told the stages.
+    """Show a progress bar in this block, if `shown`. Yields a function to report stages to.
 
-    Within the block of a bar, the same bar is used: a command shows one for reading, fitting and
-    writing.
+    Nested blocks use the same bar: a command shows one bar for reading, fitting and writing.
     """
     global _open_bar
     if _open_bar is not None or not shown:
@@ -113,7 +112,7 @@ def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def task_progress(name: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar, if `shown`; yields a function of the number of tasks done."""
+    """Show a progress bar, if `shown`. Yields a function of the number of tasks done."""
     if not shown:
         yield lambda done: None
         return
@@ -142,8 +141,8 @@ class Stopwatch:
     def shared(self) -> Iterator[list[dict[str, float]]]:
         """Divide the time of the block among several stages.
 
-        Append to the list a dict of the seconds that each worker spent on each stage; the time is
-        divided in proportion to them.
+        For each worker, append to the list a dict of the seconds that it spent on each stage. The
+        time is divided in proportion to them.
         """
         spent: list[dict[str, float]] = []
         began = perf_counter()
@@ -161,7 +160,7 @@ class Stopwatch:
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the nearest line that is neither in this package nor in scikit-learn.
 
-    Methods of scikit-learn call `fit`, so their lines do not help either.
+    Scikit-learn's methods call `fit`, so their lines do not help users.
     """
     import sklearn
 

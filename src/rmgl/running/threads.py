@@ -1,6 +1,6 @@
 """Threads and memory of one fit.
 
-Threads are for several views at once or for the rows of one long loop. Ctrl-C stops them at once.
+Threads work on several views at once or share the rows of one long loop. Ctrl-C stops them at once.
 
 Inside a team, linear algebra libraries use one thread. Loops are divided into rows whose sums are
 independent, or at places that do not depend on the number of threads, so results are identical for
@@ -37,33 +37,33 @@ CONTROL_GROUPS = Path("/sys/fs/cgroup")
 VERSION_2 = ("memory.max", "memory.current", "inactive_file")
 VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 UNLIMITED = 1 << 60
-"""Control groups of version 1 state a limit of this order where there is none."""
+"""Version 1 control groups report a limit of this order if there is no limit."""
 BUFFERS = 96 * MIB
 """Address space that OpenBLAS needs per thread: 32 MiB each for numpy and scipy, and a reserve."""
 THREAD = 144 * MIB
 """Address space of two threads, one for views and one for rows: a stack and a heap each."""
 
 Check = Callable[[], None]
-"""A function that long computations call repeatedly; it raises an exception to stop the run."""
+"""A function that long computations call repeatedly. It raises an exception to stop the run."""
 Searching = Callable[[Any], Any]
-"""searching(rows) -> a space of rows that Dask workers search."""
+"""Function searching(rows) that returns a space of rows that Dask workers search."""
 InParts = Callable[[Callable[[int, int], Any], int], list[Any]]
-"""in_parts(work, n): the list of work(first, stop) for consecutive parts of the rows 0..n-1."""
+"""Function in_parts(work, n): list of work(first, stop) for consecutive parts of rows 0..n-1."""
 
 
 class Executor(Protocol):
-    """Where the long loops and the searches of a fit run."""
+    """Runs the long loops and the searches of a fit."""
 
     @property
     def in_parts(self) -> InParts:
-        """How threads of this process share the rows of long loops."""
+        """Function that shares the rows of long loops among threads of this process."""
 
     def searching(self, rows: Any) -> Any:
-        """A space of dense or sparse rows, with searches that run there."""
+        """Return a space of dense or sparse rows that this executor searches."""
 
 
 def no_check() -> None:
-    """The check that never stops a run."""
+    """Never stop a run."""
 
 
 def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
@@ -72,7 +72,7 @@ def one_part(work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
 
 
 class _Alone:
-    """The executor that uses the calling thread alone."""
+    """Executor that uses only the calling thread."""
 
     in_parts = staticmethod(one_part)
 
@@ -84,7 +84,7 @@ ALONE: Executor = _Alone()
 
 
 def one_by_one(in_parts: InParts, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-    """The list of work(item); each thread takes the next item when it has finished one."""
+    """Return the list of work(item). Each thread takes the next item when it has finished one."""
     results: list[Any] = [None] * len(items)
     waiting = iter(enumerate(items))
     lock = threading.Lock()
@@ -98,7 +98,7 @@ def one_by_one(in_parts: InParts, work: Callable[[Any], Any], items: Sequence[An
             try:
                 results[place] = work(item)
             except BaseException:
-                with lock:  # nobody begins another one
+                with lock:  # no thread begins another item
                     list(waiting)
                 raise
 
@@ -109,21 +109,21 @@ def one_by_one(in_parts: InParts, work: Callable[[Any], Any], items: Sequence[An
 
 @cache
 def _blas() -> ThreadpoolController:
-    """The thread pools of the linear algebra libraries that this package uses."""
+    """Return the thread pools of the linear algebra libraries that this package uses."""
     return ThreadpoolController().select(user_api="blas")
 
 
 @lru_cache(maxsize=1)
 def _openmp(n_modules: int) -> ThreadpoolController:
-    """The thread pools of all OpenMP libraries; a new module may bring one more.
+    """Return the thread pools of all OpenMP libraries. A new module may add one.
 
-    Finding them takes milliseconds, so they are kept while the number of modules stays.
+    Finding them takes milliseconds, so they are cached until the number of modules changes.
     """
     return ThreadpoolController().select(user_api="openmp")
 
 
 def number_of_workers(n_jobs: int | None) -> int:
-    """The number of threads or processes for `n_jobs`, as in joblib.
+    """Return the number of threads or processes for `n_jobs`, as in joblib.
 
     None means one, -1 all cores, -2 all cores but one. It is at most the number of cores, and at
     most what a limit on the address space (ulimit -v) allows.
@@ -186,7 +186,7 @@ _one_blas_thread = _OneBlasThread()
 
 
 def single_threaded(user_api: str) -> AbstractContextManager[Any]:
-    """A context in which "blas", or "openmp" in this thread, uses one thread."""
+    """Return a context in which "blas", or "openmp" in this thread, uses one thread."""
     return _one_blas_thread if user_api == "blas" else _openmp(len(sys.modules)).limit(limits=1)
 
 
@@ -211,7 +211,7 @@ class Team:
         self._row_workers = ThreadPoolExecutor(n_threads, thread_name_prefix="rmgl-rows")
 
     def __call__(self, work: Callable[[Any, Check], Any], items: Sequence[Any]) -> list[Any]:
-        """The list of work(item, check), with several items in parallel.
+        """Return the list of work(item, check), with several items in parallel.
 
         While there are fewer items than threads, several threads share the rows of an item.
         """
@@ -230,7 +230,7 @@ class Team:
         return list(self._workers.map(one, items))
 
     def in_parts(self, work: Callable[[int, int], Any], n_rows: int) -> list[Any]:
-        """The list of work(first, stop) for consecutive parts of the rows, one for each thread."""
+        """Return the list of work(first, stop) for consecutive parts of rows, one per thread."""
         parts = min(self.n_threads // max(1, self._n_running), n_rows)
         if parts <= 1:
             return one_part(work, n_rows)
@@ -238,7 +238,7 @@ class Team:
         return list(self._row_workers.map(work, bounds[:-1], bounds[1:]))
 
     def searching(self, rows: Any) -> Any:
-        """The rows of a space, with searches that the threads share, or that are done elsewhere."""
+        """Return a space of rows whose searches the threads share, or which run elsewhere."""
         rows = rows.in_threads(self.in_parts)
         return rows if self._searching is None else self._searching(rows)
 
@@ -257,7 +257,7 @@ class Team:
 
 @contextmanager
 def team_of(n_threads: int, searching: Searching | None = None) -> Iterator[Team]:
-    """A team of threads that end with the block, even if it raises an exception."""
+    """Yield a team of threads that end with the block, even if it raises an exception."""
     with single_threaded("blas"):
         team = Team(n_threads, searching)
         try:
@@ -269,19 +269,19 @@ def team_of(n_threads: int, searching: Searching | None = None) -> Iterator[Team
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that this process can still use (None: unknown)."""
+    """Return the bytes of memory that this process can still use (None: unknown)."""
     limits = (_system_memory(), _control_group_memory(), _address_space_beside_buffers())
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def is_small(needed: int) -> bool:
-    """Whether so many bytes are at most a quarter of the available memory."""
+    """Return whether this many bytes are at most a quarter of the available memory."""
     available = available_memory()
     return available is None or needed <= available / 4
 
 
 def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a sample)") -> None:
-    """Raise a MemoryError if less than `needed` is available; `way_out` says how to need less."""
+    """Raise a MemoryError if less than `needed` is available. `way_out` says how to need less."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
@@ -292,7 +292,7 @@ def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a 
 
 
 def amount(size: int) -> str:
-    """A number of bytes in GiB or MiB, for messages."""
+    """Return a number of bytes in GiB or MiB, for messages."""
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{max(size, 0) / MIB:.1f} MiB"
 
 
@@ -313,13 +313,13 @@ def take_buffers() -> None:
 
 
 def room_for_threads() -> int | None:
-    """Number of threads that fit into half of the remaining address space (None: no limit)."""
+    """Return how many threads fit into half of the remaining address space (None: no limit)."""
     available = address_space()
     return None if available is None else max(1, available // 2 // (BUFFERS + THREAD))
 
 
 def address_space() -> int | None:
-    """Bytes of address space that the limits of the process leave (None: no limits)."""
+    """Return the bytes of address space that the limits of the process leave (None: no limits)."""
     if resource is None:
         return None
     try:
@@ -337,7 +337,7 @@ def address_space() -> int | None:
 
 
 def _address_space_beside_buffers() -> int | None:
-    """The remaining address space, less the buffers that the other threads may still allocate.
+    """Return the remaining address space, less buffers that other threads may still allocate.
 
     This thread has its buffers already, and half of the threads of a team wait while the other half
     works.
@@ -347,7 +347,7 @@ def _address_space_beside_buffers() -> int | None:
 
 
 def _system_memory() -> int | None:
-    """Available memory of the system."""
+    """Return the available memory of the system."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -361,7 +361,7 @@ def _system_memory() -> int | None:
 
 
 def _control_group_memory() -> int | None:
-    """Memory that the limits of a container or batch job leave (None: no limits).
+    """Return the memory that the limits of a container or batch job leave (None: no limits).
 
     The limits are those of the control groups of the process and of their parents.
     """
@@ -381,7 +381,7 @@ def _control_group_memory() -> int | None:
 
 
 def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
-    """The control groups of this process, with the names of their files.
+    """Yield the control groups of this process, with the names of their files.
 
     In a container the group of the process may be the root.
     """

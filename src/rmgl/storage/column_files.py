@@ -1,8 +1,8 @@
-"""Read Parquet and Feather (Arrow) files, after a check that their columns fit into memory.
+"""Read Parquet and Feather (Arrow) files after checking that their columns fit into memory.
 
-A Parquet file may store each different text once, and for every row which of them it has, so a file
-of some kilobytes can hold gigabytes of text. Such texts are read as they are stored, and the rows
-of the table share them.
+A Parquet file may store each distinct text once, and only its number in every row, so a file of a
+few kilobytes can hold gigabytes of text. Such texts are read as stored, and the rows of the table
+share them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from rmgl.archive.array_file import WAY_OUT, Refused
 from rmgl.running.threads import require_memory
 
 CELL_BYTES = 8
-"""Bytes that a cell takes at least: a number, or a reference to a text."""
+"""Minimum number of bytes of a cell: a number, or a reference to a text."""
 BATCH_ROWS = 8192
-"""Rows that are read at once from columns that do not declare their size."""
+"""Number of rows read at once from columns that do not declare their size."""
 AS_STORED = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 """Encodings of texts that pyarrow reads without a copy for every row."""
 
 
 def read_parquet(path: Path) -> Any:
-    """The table of a Parquet file for pandas, in which columns of texts hold Python's strings."""
+    """Read a Parquet file as a pandas table, with texts as Python strings."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -49,7 +49,7 @@ def read_parquet(path: Path) -> Any:
 
 
 def read_feather(path: Path) -> Any:
-    """The table of a Feather file; one of the first version takes no more memory than the file."""
+    """Read a Feather file. A file of version 1 takes no more memory than its size."""
     import pandas as pd
     from pyarrow import ipc
 
@@ -61,7 +61,7 @@ def read_feather(path: Path) -> Any:
 
 
 def check_flat(names: list[str], kinds: list[Any]) -> None:
-    """Raise an error for columns of the same name, and for cells that hold several values."""
+    """Raise an error for repeated column names, and for cells that hold several values."""
     from pyarrow import types
 
     seen = set()
@@ -78,7 +78,7 @@ def check_flat(names: list[str], kinds: list[Any]) -> None:
 
 
 def check_size(path: Path, declared: Any) -> None:
-    """Raise a MemoryError if the columns, as the file declares them, need too much memory."""
+    """Raise a MemoryError if the declared columns need too much memory."""
     widths = [
         max(CELL_BYTES, declared.schema.column(place).length or 0)
         for place in range(declared.num_columns)
@@ -91,7 +91,7 @@ def check_size(path: Path, declared: Any) -> None:
 
 
 def column_chunks(declared: Any) -> Iterator[tuple[int, Any]]:
-    """The parts of which the columns of a file consist, each with the place of its column."""
+    """Yield the chunks of the columns of a file, each with the position of its column."""
     for number in range(declared.num_row_groups):
         group = declared.row_group(number)
         for place in range(group.num_columns):
@@ -99,7 +99,7 @@ def column_chunks(declared: Any) -> Iterator[tuple[int, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether a type of Arrow is that of texts or bytes of any length."""
+    """Return whether an Arrow type holds texts or bytes of any length."""
     from pyarrow import types
 
     any_length = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
@@ -107,7 +107,7 @@ def is_text(kind: Any) -> bool:
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
-    """A column of texts that does not declare its size, read and checked some rows at a time."""
+    """Read a column of texts that does not declare its size, checking the memory in batches."""
     import pyarrow
 
     chunks = []
@@ -120,11 +120,11 @@ def in_batches(path: Path, file: Any, name: str) -> Any:
 
 
 def with_shared_texts(table: Any, texts: set[str]) -> Any:
-    """The table as a pandas one; cells of its own that hold the same text are the same object."""
+    """Convert a table to pandas. Cells of `texts` columns with the same text share one object."""
     note = table.schema.pandas_metadata or {"columns": [], "index_columns": []}
     for column in note["columns"]:
         if column["field_name"] in texts:
-            column["numpy_type"] = "object"  # others ask for a copy of every text
+            column["numpy_type"] = "object"  # other types copy every text
     frame = table.replace_schema_metadata(
         {**(table.schema.metadata or {}), b"pandas": json.dumps(note).encode()}
     ).to_pandas()
@@ -135,21 +135,20 @@ def with_shared_texts(table: Any, texts: set[str]) -> Any:
     return frame
 
 
-# Memory that an Arrow file needs, before any of it is decompressed
+# Memory that an Arrow file needs, found without decompressing it
 #
 # The file ends with a list of its blocks. Each block has a header, which lists the sizes of the
-# block's buffers, and a body with the buffers. A compressed buffer begins with its size without
-# compression. The header and the list are tables of FlatBuffers, whose fields are found by their
-# number. https://arrow.apache.org/docs/format/Columnar.html describes all of it.
+# block's buffers, and a body with the buffers. A compressed buffer begins with its uncompressed
+# size. The header and the list are FlatBuffers tables, whose fields are identified by number. See
+# https://arrow.apache.org/docs/format/Columnar.html.
 
 MAGIC = b"ARROW1"
 END = struct.Struct("<i6s")
-"""The end of the file: the size of the list of blocks, and `MAGIC`."""
+"""End of the file: size of the list of blocks, and `MAGIC`."""
 BLOCK_ENTRY = struct.Struct("<qi4xq")
-"""A block in the list: its place, and the sizes of its header and its body."""
+"""Block in the list: its position, and the sizes of its header and its body."""
 NODE = BUFFER = struct.Struct("<qq")
-"""The cells of a column and how many are missing; the place of a buffer in the body, and its size.
-"""
+"""Numbers of all and of missing cells of a column. Position in the body and size of a buffer."""
 CONTINUATION = 0xFFFFFFFF
 FOOTER_DICTIONARIES, FOOTER_BATCHES = 2, 3
 MESSAGE_HEADER_KIND, MESSAGE_HEADER = 1, 2
@@ -159,29 +158,29 @@ BATCH_NODES, BATCH_BUFFERS, BATCH_COMPRESSION = 1, 2, 3
 
 @dataclass(frozen=True)
 class Record:
-    """A table of FlatBuffers at a place in a file."""
+    """A FlatBuffers table at a position in a file."""
 
     content: mmap.mmap
     place: int
 
     def field(self, number: int) -> int | None:
-        """The place of a field; None if the table does not have it."""
+        """Return the position of a field. None if the table does not have it."""
         fields = self.place - self._number("<i", self.place)
         entry = 4 + 2 * number
         offset = self._number("<H", fields + entry) if entry < self._number("<H", fields) else 0
         return self.place + offset if offset else None
 
     def record(self, number: int) -> Record:
-        """The table that a field refers to."""
+        """Return the table that a field refers to."""
         return Record(self.content, self._target(number))
 
     def byte(self, number: int) -> int:
-        """A field of one byte."""
+        """Return a field of one byte."""
         place = self.field(number)
         return 0 if place is None else self.content[place]
 
     def structs(self, number: int, layout: struct.Struct) -> Iterator[tuple[int, ...]]:
-        """The structs in a list."""
+        """Yield the structs in a list."""
         if self.field(number) is not None:
             start = self._target(number)
             size = self._number("<I", start) * layout.size
@@ -199,13 +198,13 @@ class Record:
 
 
 def is_arrow_file(path: Path) -> bool:
-    """Whether a file has blocks; those of the first version of Feather have none."""
+    """Return whether a file has blocks. Feather files of version 1 have none."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def block_sizes(path: Path) -> Iterator[int]:
-    """The bytes that each block of a file needs in memory, at least."""
+    """Yield the minimum memory in bytes of each block of a file."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         size, _ = END.unpack_from(content, len(content) - END.size)
         footer = root(content, len(content) - END.size - size)
@@ -215,13 +214,13 @@ def block_sizes(path: Path) -> Iterator[int]:
 
 
 def root(content: mmap.mmap, place: int) -> Record:
-    """The table that a header refers to first."""
+    """Return the table that a header refers to first."""
     (offset,) = struct.unpack_from("<I", content, place)
     return Record(content, place + offset)
 
 
 def batch_at(content: mmap.mmap, place: int) -> Record:
-    """The description of some rows, or of the values of a category, in the header of a block."""
+    """Return the description of some rows, or of the values of a category, in a block header."""
     (mark,) = struct.unpack_from("<I", content, place)
     message = root(content, place + (8 if mark == CONTINUATION else 4))
     header = message.record(MESSAGE_HEADER)
@@ -230,7 +229,7 @@ def batch_at(content: mmap.mmap, place: int) -> Record:
 
 
 def batch_size(batch: Record, body: int) -> int:
-    """The bytes of some rows: of their unpacked buffers, or of their cells, if that is more."""
+    """Return the bytes of some rows: of their unpacked buffers or, if more, of their cells."""
     n_cells = sum(length for length, _ in batch.structs(BATCH_NODES, NODE))
     compressed = batch.field(BATCH_COMPRESSION) is not None
     buffers = batch.structs(BATCH_BUFFERS, BUFFER)
@@ -242,7 +241,7 @@ def batch_size(batch: Record, body: int) -> int:
 
 
 def unpacked_size(content: mmap.mmap, place: int, size: int) -> int:
-    """The uncompressed size of a buffer; -1 in its place says that it is not compressed."""
+    """Return the uncompressed size of a buffer. A stored -1 marks an uncompressed buffer."""
     if size == 0:
         return 0
     (unpacked,) = struct.unpack_from("<q", content, place)

@@ -3,8 +3,7 @@
 Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to
 the `Layer`. Up to version 2, reports held sentences in place of findings, `Views` had one list for
 every property of the views (their matrices, missing rows and cells, encodings, relations), and
-models had a list of the scalers of the views; now every view is a record that holds what belongs to
-it.
+models had a list of the scalers of the views. Now every view is one record with all its data.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 MOVED = {"nodes": "nodes", "members": "views", "factors": "factors", "scaling": "scaling"}
-"""Fields of a `FittedLayer`, and their names in a `Layer` today."""
+"""Fields of a `FittedLayer`, with their current names in a `Layer`."""
 
 
 def upgraded(version: int, content: Any) -> Any:
@@ -28,7 +27,7 @@ def upgraded(version: int, content: Any) -> Any:
 
 
 def with_one_record_of_layers(attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of version 1 as those of version 2."""
+    """Convert the attributes of version 1 to those of version 2."""
     placement = attributes.pop("_placement")["Placement"]
     attributes.pop("local_scaling_")
     n_views = len(placement["views"]["Views"]["names"]["tuple"])
@@ -42,7 +41,7 @@ def with_one_record_of_layers(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_views(attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of version 2 with one record of every view, as in version 3."""
+    """Convert the attributes of version 2 to those of version 3, with one record per view."""
     views = attributes["_views"]["Views"]
     names, scalers = views["names"]["tuple"], attributes.pop("_scalers")["tuple"]
 
@@ -67,7 +66,7 @@ def view_record(
     n_empty: Any,
     scaler: Any,
 ) -> dict[str, Any]:
-    """The record of one view; in version 2, a relation said how to read a square matrix."""
+    """Return the record of one view. In version 2, a relation said how to read square matrices."""
     view = {"name": name, "matrix": matrix, "entities": present}
     if relation is None:
         parts = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler}
@@ -82,7 +81,7 @@ def view_record(
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:
-    """A report of version 2 as one of version 3, with findings for sentences."""
+    """Convert a report of version 2 to version 3, with findings instead of sentences."""
     report = dict(report)
     report["weak_points"] = [
         finding("warning", sentence) for sentence in report.pop("warnings", [])
@@ -100,6 +99,6 @@ def with_findings(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def finding(severity: Any, sentence: Any) -> dict[str, Any]:
-    """A sentence as a finding."""
+    """Convert a sentence to a finding."""
     words = {"dict": [["sentence", sentence]]}
     return {"Finding": {"kind": "sentence", "severity": severity, "words": words}}

@@ -84,7 +84,7 @@ def read_edge_list(path: Path) -> EdgeList:
 
 
 def read_rows(path: Path) -> list[Line]:
-    """The lines of a file that are not empty, and their fields."""
+    """Return the nonempty lines of a file with their fields."""
     try:
         text, _ = read_characters(path)
         separator = find_separator(path, text)
@@ -101,7 +101,7 @@ def read_rows(path: Path) -> list[Line]:
 
 
 def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line holds column names: known ones, or texts above numbers."""
+    """Return whether the first line holds column names: known ones, or texts above numbers."""
     if {cell.lower() for cell in first[:2]} in HEADS:
         return True
     if len(first) == 3 and not in_some_notation(first[2]):
@@ -114,7 +114,7 @@ def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
 
 
 def weights_of(path: Path, rows: Sequence[Line]) -> Floats:
-    """The weights of the edges, or one if the lines have no weights."""
+    """Return the weights of the edges, all one if the lines have no weights."""
     if len(rows[0][1]) == 2:
         return np.ones(len(rows))
     notation = find_notation((row[2] for _, row in rows), decimal_comma=True)
@@ -128,7 +128,7 @@ def weights_of(path: Path, rows: Sequence[Line]) -> Floats:
 
 
 def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -> EdgeList:
-    """The edges without a first line that names no entity, if all other lines name two."""
+    """Remove a first line that names no entity, if all other lines name two."""
     left, right = set(map(str, first)), set(map(str, second))
     known = [(a in left, b in right) for a, b in zip(edges.first, edges.second, strict=True)]
     if len(known) < 2 or any(known[0]) or not all(map(all, known[1:])):
@@ -144,7 +144,7 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
 
 
 def places_of(edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str) -> Indices:
-    """The positions of ids among known ones; the error for an unknown id names its line."""
+    """Return the positions of ids among known ones. The error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:
@@ -157,7 +157,7 @@ def places_of(edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: s
 
 
 def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
-    """Views with one more network for each list; without views, the entities are the nodes."""
+    """Add a network to the views for each list. Without views, the entities are the nodes."""
     if views is None:
         ids = nodes_of(lists)
     else:
@@ -167,7 +167,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
         edges = without_head(edges, ids, ids)
         ends = [places_of(edges, nodes, ids, "an entity") for nodes in (edges.first, edges.second)]
         graph = sparse.csr_array((edges.weights, tuple(ends)), shape=(len(ids), len(ids)))
-        # a line is an edge, in whichever direction it is written
+        # each line is an undirected edge
         networks[edges.name] = Network(graph + graph.T)
     names = [] if views is None else list(views.names)
     check_view_names([*names, *(edges.name for edges in lists)])
@@ -177,7 +177,7 @@ def with_networks(views: Views | None, lists: Sequence[EdgeList]) -> Views:
 
 
 def nodes_of(lists: Sequence[EdgeList]) -> list[str]:
-    """The nodes of lists of edges, each once, in the order of the files."""
+    """Return the distinct nodes of edge lists, in the order of the files."""
     ends = (pair for edges in lists for pair in zip(edges.first, edges.second, strict=True))
     return list(dict.fromkeys(label for pair in ends for label in pair))
 
@@ -185,7 +185,7 @@ def nodes_of(lists: Sequence[EdgeList]) -> list[str]:
 def new_edges(
     edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]
 ) -> sparse.csr_array:
-    """The weights of edges from new entities, named first, to fitted ones, named second."""
+    """Return the weights of edges from new entities, named first, to fitted ones, named second."""
     first = places_of(edges, edges.first, new_ids, "a new entity (first column)")
     second = places_of(edges, edges.second, fitted_ids, "a fitted entity (second column)")
     return sparse.csr_array((edges.weights, (first, second)), shape=(len(new_ids), len(fitted_ids)))

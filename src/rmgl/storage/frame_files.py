@@ -1,4 +1,4 @@
-"""Read tables by pandas: Parquet and Feather (Arrow) files, and sheets of Excel workbooks."""
+"""Read tables with pandas: Parquet and Feather (Arrow) files, and sheets of Excel workbooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rmgl.storage.text_file import MOSTLY, Table, note_empty
 from rmgl.storage.text_format import described, find_id
 
 EXCEL_BYTES = 10
-"""Bytes of memory that a byte of an unpacked Excel sheet takes."""
+"""Bytes of memory per byte of an unpacked Excel sheet."""
 
 
 def read_frame(path: Path, wanted: Selection) -> Table:
@@ -37,7 +37,7 @@ def read_frame(path: Path, wanted: Selection) -> Table:
         frame = read_parquet(path) if path.suffix.lower() == ".parquet" else read_feather(path)
     except (MemoryError, Refused):
         raise
-    except Exception as error:  # pandas and pyarrow raise all sorts of things on a damaged file
+    except Exception as error:  # pandas and pyarrow raise errors of any kind for damaged files
         raise ValueError(
             f"not a readable {path.suffix.lower()} file{detail_of(error)}: write it again from "
             "its table"
@@ -61,8 +61,9 @@ def read_frame(path: Path, wanted: Selection) -> Table:
 
 
 def read_excel(path: Path, wanted: Selection) -> Table:
-    """Read a sheet of an Excel workbook, whose first row holds column names: the one that is
-    asked for, or else the first.
+    """Read the requested sheet of an Excel workbook, or else the first one.
+
+    The first row of the sheet holds column names.
     """
     id_column = wanted.id_column
     try:
@@ -91,7 +92,7 @@ def read_excel(path: Path, wanted: Selection) -> Table:
             )
     except (MemoryError, Refused):
         raise
-    except Exception as error:  # openpyxl raises all sorts of things on a damaged file
+    except Exception as error:  # openpyxl raises errors of any kind for damaged files
         raise ValueError(f"not a readable .xlsx file{detail_of(error)}: save it again") from error
     guessed = len(sheets) > 1 and not wanted.sheets
     more = f", the first of {len(sheets)}" if guessed else ""
@@ -138,7 +139,10 @@ def check_cells(frame: Any, id_column: str | None, lines: Indices) -> None:
 
 
 def table_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Table:
-    """The numbers of a table, or itself if not all are; `id_place(row)` says where an id is."""
+    """Return a pandas table as a `Table`, with an array if all columns are numbers.
+
+    `id_place(row)` describes where the id of a row is.
+    """
     place = find_id([str(column) for column in frame.columns], id_column)
     ids = None if place is None else checked_ids(texts_of(frame.iloc[:, place]), id_place)
     others = frame if place is None else frame.drop(columns=frame.columns[place])

@@ -1,4 +1,4 @@
-"""Readers of .h5mu and .h5ad files, after a check that their datasets fit into memory."""
+"""Read .h5mu and .h5ad files after checking that their datasets fit into memory."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rmgl.storage.text_file import Table
 from rmgl.views.views import Views
 
 MOST_OBJECTS, DEEPEST = 100_000, 30
-"""Most objects in an .h5mu file, and nested groups; links can make a small file look endless."""
+"""Maximum numbers of objects and of nested groups in a file. Links can make it look endless."""
 
 
 def read_h5mu(path: Path) -> Views:
-    """Read the modalities of an .h5mu file; the row ids are the names of its observations."""
+    """Read the modalities of an .h5mu file. The row ids are the names of its observations."""
     mdata = read_hdf5(path, "mudata", "read_h5mu", "MuData.write")
     checked_ids(texts_of(mdata.obs_names), lambda row: f"{path}: observation {row} (obs_names)")
     return from_mudata(mdata)
 
 
 def read_h5ad(path: Path, wanted: Selection) -> Table:
-    """Read X of an .h5ad file; the row ids are the names of its observations."""
+    """Read X of an .h5ad file. The row ids are the names of its observations."""
     adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
     views = from_anndata(adata, ["X"])
     ids = checked_ids(texts_of(adata.obs_names), lambda row: f"observation {row} (obs_names)")
@@ -38,7 +38,7 @@ def read_h5ad(path: Path, wanted: Selection) -> Table:
 
 
 def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
-    """Read an .h5mu or .h5ad file by its package."""
+    """Read an .h5mu or .h5ad file with its package."""
     try:
         import h5py
 
@@ -57,7 +57,7 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
         ) from error
     except MemoryError:
         raise
-    # mudata, anndata and h5py raise all sorts of things on a damaged file
+    # mudata, anndata and h5py raise errors of any kind for damaged files
     except Exception as error:
         raise ValueError(
             f"{path}: not a readable {path.suffix} file{detail_of(error)}: write it again with "
@@ -66,11 +66,11 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """Yield the bytes that every dataset in an HDF5 group, at any depth, takes in memory.
+    """Yield the memory in bytes of every dataset in an HDF5 group, at any depth.
 
     A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole
-    chunks. A group takes no memory, unless it is a sparse matrix, which takes some numbers for
-    every row and column.
+    chunks. Groups take no memory, except sparse matrices, which take some numbers for every row and
+    column.
     """
     if depth > DEEPEST:
         raise ValueError(f"it contains groups inside groups, more than {DEEPEST} deep")

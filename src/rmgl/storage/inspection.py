@@ -19,7 +19,7 @@ from rmgl.views.view import View
 from rmgl.views.views import Views
 
 IDS_SHOWN = 3
-"""Row ids that are shown."""
+"""Number of row ids shown."""
 
 
 def inspect_file(path: Path, selection: Selection) -> list[str]:
@@ -37,7 +37,7 @@ def inspect_file(path: Path, selection: Selection) -> list[str]:
 
 
 def in_view(name: str, lines: Sequence[str]) -> list[str]:
-    """Describe a view, under its name."""
+    """Indent the description of a view under its name."""
     return [f"  view {name!r}", *(f"    {line}" for line in lines)]
 
 

@@ -1,4 +1,4 @@
-"""Readers of Matrix Market files (.mtx) and the names beside them, as 10x Genomics writes them."""
+"""Read Matrix Market files (.mtx) and the names beside them, as 10x Genomics writes them."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def read_folder(path: Path, wanted: Selection) -> Table:
 
 
 def read_matrix(path: Path, wanted: Selection) -> Table:
-    """Read a Matrix Market file; rows are entities unless the names beside it fit its columns."""
+    """Read a Matrix Market file. Rows are entities unless the names beside it fit its columns."""
     from scipy.io import mmread
 
     content = read_bytes(path)
     n_rows, n_columns = checked_sizes(path, content)
     try:
-        # older versions of scipy return no sparse arrays; later ones warn unless they are asked
+        # older versions of scipy cannot return sparse arrays; later ones warn without this option
         arrays = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
         matrix = mmread(io.BytesIO(content), **arrays)
-    except Exception as error:  # scipy raises all sorts of things on a damaged file
+    except Exception as error:  # scipy raises errors of any kind for damaged files
         raise ValueError(
             f"not a readable .mtx file ({error}): write it again with scipy.io.mmwrite"
         ) from error
@@ -68,12 +68,12 @@ def read_matrix(path: Path, wanted: Selection) -> Table:
 def fits(
     ids: Sequence[str] | None, columns: Sequence[str] | None, n_rows: int, n_columns: int
 ) -> bool:
-    """Whether the numbers of names match the rows and columns, if there are names."""
+    """Return whether the numbers of names match the rows and columns, if there are names."""
     return (ids is None or len(ids) == n_rows) and (columns is None or len(columns) == n_columns)
 
 
 def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
-    """The numbers of rows and columns that a file declares, if they fit into memory."""
+    """Return the numbers of rows and columns that a file declares, if they fit into memory."""
     first, _, _ = content.partition(b"\n")
     lines = (line for line in content.splitlines()[1:] if line.strip())
     sizes = next((line.split() for line in lines if not line.startswith(b"%")), [])
@@ -92,7 +92,7 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
 
 
 def row_ids_beside(path: Path) -> list[str] | None:
-    """The names of the entities of a matrix (None: no file beside it holds them)."""
+    """Return the names of the entities of a matrix. None if no file beside it holds them."""
     beside = file_beside(path, ENTITY_FILES)
     if beside is None:
         return None
@@ -101,19 +101,19 @@ def row_ids_beside(path: Path) -> list[str] | None:
 
 
 def names_beside(path: Path, stems: Sequence[str]) -> tuple[str, ...] | None:
-    """The names in the file beside a matrix (None: there is none)."""
+    """Return the names in the file beside a matrix. None without such a file."""
     beside = file_beside(path, stems)
     return None if beside is None else names_in(beside)
 
 
 def names_in(path: Path) -> tuple[str, ...]:
-    """The first field of each line that is not empty."""
+    """Return the first field of each nonempty line."""
     separator = "," if kind_of(path) == ".csv" else "\t"
     return tuple(line.split(separator)[0] for line in read_characters(path)[0].splitlines() if line)
 
 
 def file_beside(path: Path, stems: Sequence[str]) -> Path | None:
-    """The first existing file beside a matrix."""
+    """Return the first existing file beside a matrix."""
     prefixes = [f"{view_name(path)}{mark}" for mark in "_.-"]
     if path.name in MATRICES:
         prefixes.insert(0, "")

@@ -22,7 +22,7 @@ NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def node_attributes(
     labels: Indices, outlier_score: Floats, names: Any = None
 ) -> dict[str, list[Any]]:
-    """Return the attributes of the nodes: label, outlier score and, if rows have one, the name."""
+    """Return the attributes of the nodes: label, outlier score and, if rows have names, name."""
     attributes = {"label": labels.tolist(), "outlier_score": outlier_score.tolist()}
     return attributes if names is None else attributes | {"name": list(names)}
 
@@ -88,8 +88,8 @@ def write_graphml(
 ) -> None:
     """Write the graph of `layers_to_networkx` to a GraphML file, with numbers as edge ids.
 
-    Nodes have their names as `label`, by which Gephi shows them, and the `cluster`. Characters in
-    names that XML does not allow, such as control characters, are written as escapes (``\\x01``).
+    Nodes have their names as `label`, which Gephi displays, and the `cluster`. Characters in names
+    that XML does not allow, such as control characters, are written as escapes (``\\x01``).
     """
     graph = layers_to_networkx(layers, shown_nodes(nodes, xml_text), numbered=True)
     layer_names = {layer.name: xml_text(layer.name) for layer in layers}
@@ -103,7 +103,7 @@ def shown_nodes(
 ) -> dict[str, Sequence[Any]]:
     """Return the attributes of nodes in files: their names or numbers as `label`, and the cluster.
 
-    `written` is the form of a name in the file.
+    `written` converts a name to its form in the file.
     """
     names = [written(str(name)) for name in nodes.get("name", range(len(nodes["label"])))]
     shown = {"label": names, "cluster": nodes["label"], "outlier_score": nodes["outlier_score"]}
@@ -113,7 +113,7 @@ def shown_nodes(
 def write_graphmls(
     folder: Path, layers: Sequence[Layer], stems: Sequence[str], nodes: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Write one GraphML file for every layer, by the names of its files without a suffix."""
+    """Write one GraphML file per layer. `stems` are the file names without a suffix."""
     for layer, stem in zip(layers, stems, strict=True):
         write_graphml(folder / f"{stem}.graphml", [layer], nodes)
 
@@ -121,10 +121,10 @@ def write_graphmls(
 def write_edge_lists(
     folder: Path, layers: Sequence[Layer], stems: Sequence[str], nodes: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Write the nodes, and the edges of every layer, to CSV files with the columns of Gephi.
+    """Write the nodes, and the edges of every layer, to CSV files with Gephi's columns.
 
-    nodes.csv has Id, Label, cluster and outlier_score; the file of a layer Source, Target, Type and
-    Weight. Ids are the numbers of the rows.
+    nodes.csv has Id, Label, cluster and outlier_score. The file of a layer has Source, Target, Type
+    and Weight. Ids are row numbers.
     """
     shown = shown_nodes(nodes, shown_as_text)
     columns = zip(shown["label"], shown["cluster"], shown["outlier_score"], strict=True)

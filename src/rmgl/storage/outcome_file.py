@@ -1,4 +1,4 @@
-"""Read a file of columns that have no part in the fit, and write how they differ."""
+"""Read a file of columns that are not used in the fit, and write how clusters differ in them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from rmgl.views.views import Views
 
 
 def read_outcome(path: Path, id_column: str | None, index: NDArray[Any] | None) -> Any:
-    """Read a table whose row labels are the ids of its rows.
+    """Read a table with its row ids as row labels.
 
-    Where the entities of a fit have ids (`index`) and no id column is named, it is the column that
-    holds most of them.
+    If the entities of a fit have ids (`index`) and no id column is named, the column that holds
+    most of these ids is used.
     """
     import pandas as pd
 
@@ -50,7 +50,7 @@ def read_outcome(path: Path, id_column: str | None, index: NDArray[Any] | None) 
 
 
 def check_outcome(table: Any, given: OutcomeFile, views: Views) -> None:
-    """Raise what `associate` would raise after the fit, before it."""
+    """Raise, before the fit, the errors that `associate` would raise after it."""
     try:
         outcomes = outcomes_of(table, views.index, views.n_rows, given.time, given.event)
         check_unused(views, outcomes)
@@ -65,7 +65,7 @@ def check_outcome(table: Any, given: OutcomeFile, views: Views) -> None:
 
 
 def colors_of(table: Any, given: OutcomeFile, index: NDArray[Any] | None) -> Any:
-    """The columns by which the page can color the entities, one value for each of them."""
+    """Return the columns by which the page can color the entities, with one value per entity."""
     columns = table[list(given.color)]
     columns = columns if index is None else columns.reindex(index)
     texts = columns.select_dtypes(exclude=["number", "datetime"])
@@ -73,7 +73,7 @@ def colors_of(table: Any, given: OutcomeFile, index: NDArray[Any] | None) -> Any
 
 
 def write_associations(path: Path, associations: Associations) -> None:
-    """Write a CSV file with one row for each column, the strongest evidence first."""
+    """Write a CSV file with one row per column, the strongest evidence first."""
     table = associations.as_dict()
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -83,7 +83,7 @@ def write_associations(path: Path, associations: Associations) -> None:
 
 
 def _written(value: Any) -> Any:
-    """A cell of the file: numbers with six digits, empty where there is none."""
+    """Return a cell of the file: numbers with six digits, empty for NaN."""
     if isinstance(value, float):
         return f"{value:.6g}" if value == value else ""
     return shown_as_text(value) if isinstance(value, str) else value

@@ -37,9 +37,9 @@ from rmgl.storage.row_ids import name_of_ids, shown_as_text
 from rmgl.version import __version__
 
 FEATURES_LISTED = 200
-"""Number of features of each cluster and view, the largest effects, that features.csv lists."""
+"""Maximum number of features per cluster and view in features.csv, those of largest effect."""
 LONGEST_VIEW_NAME = 120
-"""Most bytes of a view's name in a file name; encrypted folders allow 143, others more."""
+"""Maximum bytes of a view's name in a file name. Encrypted folders allow 143, others more."""
 
 
 def check_names(names: Sequence[str], ids: NDArray[Any] | None) -> None:
@@ -69,8 +69,8 @@ def write_predictions(
 ) -> None:
     """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
-    Outlier scores are one more column, if they are given. The file is written completely or not at
-    all. Ids are written as `rmgl.storage.row_ids` describes.
+    Outlier scores, if given, are one more column. The file is written completely or not at all. Ids
+    are written as `rmgl.storage.row_ids` describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -90,7 +90,7 @@ def row_names(ids: NDArray[Any] | None, n_rows: int) -> Sequence[Any]:
 
 @contextmanager
 def new_folder(folder: Path, force: bool) -> Iterator[Path]:
-    """Create a folder, completely or not at all; `force` replaces an old result."""
+    """Create a folder, completely or not at all. `force` replaces an old result."""
     check_folder(folder, force)
     with atomic.new_folder(folder, replace=force) as draft:
         yield draft
@@ -116,8 +116,8 @@ def write_features(path: Path, explanation: Explanation) -> None:
 def write_labels(path: Path, model: FittedModel, id_column: str | None) -> None:
     """Write the label and the outlier score of every row to a CSV file.
 
-    Ids are written as `rmgl.storage.row_ids` describes, under the name of their column in the files
-    that were read. Where the number of clusters was chosen, there is a column for every stable
+    Ids are written as `rmgl.storage.row_ids` describes, under their column name in the input files.
+    If the number of clusters was chosen automatically, there is a column for every stable
     resolution.
     """
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -142,7 +142,7 @@ def write_results(
     associations: Associations | None,
     id_column: str | None,
 ) -> None:
-    """Write labels, embedding, layers, summary and report, and what else is wanted, of `FILES`."""
+    """Write labels, embedding, layers, summary and report, and the requested others of `FILES`."""
     write_labels(folder / "labels.csv", model, id_column)
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
@@ -170,7 +170,7 @@ def write_results(
 
 
 def draw_pictures(folder: Path, model: FittedModel, associations: Associations | None) -> None:
-    """Draw the embedding, the layers, why the number of clusters was chosen, and survival."""
+    """Draw the embedding, the layers, the choice of the number of clusters, and survival."""
     from rmgl import plots
 
     plots.draw_embedding(model).savefig(folder / "embedding.png")
@@ -188,7 +188,7 @@ def layer_file_names(view_names: Sequence[str]) -> list[str]:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
         base = base.encode("utf-8")[:LONGEST_VIEW_NAME].decode("utf-8", "ignore")
         name, count = f"{base}.npz", 1
-        while case_insensitive(name) in {*names, "nodes.npz"}:  # nodes.csv is that of all layers
+        while case_insensitive(name) in {*names, "nodes.npz"}:  # all layers share nodes.csv
             count += 1
             name = f"{base}_{count}.npz"
         names[case_insensitive(name)] = name
@@ -201,7 +201,7 @@ def case_insensitive(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types: NumPy numbers to numbers, numbers not finite to null."""
+    """Convert a value to JSON types: NumPy numbers to numbers, nonfinite numbers to null."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,4 +1,4 @@
-"""The parts of tables that become views: chosen columns, and no empty rows or free text."""
+"""Select the parts of tables that become views: chosen columns, no empty rows, no free text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger("rmgl")
 
 
 def without_empty_rows(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table]]:
-    """Leave out rows without ids that are empty in all files, and say so."""
+    """Leave out rows without ids that are empty in all files, and log them."""
     tables = [table for _, table in found]
     sizes = {table.values.shape[0] for table in tables}
     if len(sizes) > 1 or any(table.ids or sparse.issparse(table.values) for table in tables):
@@ -38,7 +38,7 @@ def without_empty_rows(found: list[tuple[Path, Table]]) -> list[tuple[Path, Tabl
 
 
 def is_empty(values: Any) -> Mask:
-    """Which rows of an array or table have no value."""
+    """Return which rows of an array or table have no value."""
     if not is_table(values) and (values.ndim != 2 or values.dtype.kind != "f"):
         return np.zeros(values.shape[0], dtype=bool)
     missing = values.isna().to_numpy() if is_table(values) else np.isnan(values)
@@ -47,10 +47,10 @@ def is_empty(values: Any) -> Mask:
 
 
 def without_free_text(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table]]:
-    """Leave out columns of texts that are nearly all different, and say so.
+    """Leave out columns of texts that are nearly all different, and log them.
 
-    Without ids, such a column that several files have may say which rows belong together: a
-    ValueError asks for it.
+    Without ids, such a column in several files may identify their rows. A ValueError then asks for
+    the id column.
     """
     texts = [likely_ids(table.values) if is_table(table.values) else [] for _, table in found]
     names = [name for some in texts for name in some]
@@ -74,7 +74,7 @@ def without_free_text(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table
 
 
 def split(table: Table, selection: Selection) -> list[Table]:
-    """The parts of a table that are views of their own."""
+    """Split a table into its parts that become separate views."""
     columns = table.columns or ()
     owners = [selection.view_of(column) for column in columns]
     parts = []
@@ -87,7 +87,7 @@ def split(table: Table, selection: Selection) -> list[Table]:
 
 
 def selected(table: Table, selection: Selection) -> Table:
-    """The table with the columns that are asked for."""
+    """Return the table with the selected columns."""
     if not (selection.columns or selection.drop or selection.views):
         return table
     if table.columns is None:
@@ -103,22 +103,22 @@ def selected(table: Table, selection: Selection) -> Table:
 
 
 def without(table: Table, names: Sequence[str]) -> Table:
-    """The table without some of its columns."""
+    """Return the table without some of its columns."""
     if not names:
         return table
     given = [str(name) for name in table.values.columns]
     places = [place for place, name in enumerate(given) if name not in names]
     if not places:
         raise ValueError(
-            f"view {table.name!r}: no column is left beside row ids and free text, which are "
-            f"{shown(names)}: leave the file out"
+            f"view {table.name!r}: all columns are row ids or free text ({shown(names)}): "
+            "leave the file out"
         )
     kept = tuple(given[place] for place in places)
     return replace(table, values=columns_at(table.values, places), columns=kept)
 
 
 def columns_at(values: Any, places: Sequence[int]) -> Any:
-    """Some columns of a table: an array if all of them are numbers."""
+    """Return some columns of a table, as an array if all of them are numbers."""
     if not is_table(values):
         return values[:, places]
     some = values.iloc[:, places]

@@ -1,4 +1,4 @@
-"""The paths that a command reads and writes, and their checks, without numerical libraries."""
+"""Check the paths that a command reads and writes, without loading numerical libraries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = {
 }
 """Files and folders of a result."""
 COMPARISON = "comparison.csv"
-"""The file that compares answers with several numbers of clusters."""
+"""File that compares answers with several numbers of clusters."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
 """The matrix in a folder of 10x Genomics."""
 
@@ -38,14 +38,14 @@ EVERYTHING = Selection()
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file of the command line, and the name that its view is given there (None: its own)."""
+    """A file on the command line, and the name given to its view there (None: the file's name)."""
 
     path: Path
     name: str | None = None
 
     @classmethod
     def of(cls, text: str) -> NamedFile:
-        """Read `path`, or `name=path`; a file that exists under the whole text is that file.
+        """Parse `path` or `name=path`. An existing file with the whole text as its path is used.
 
         Examples
         --------
@@ -60,7 +60,7 @@ class NamedFile:
 
 @dataclass(frozen=True)
 class OutcomeFile:
-    """The file of columns that have no part in the fit, and its columns of survival."""
+    """A file of columns that are not used in the fit, and its survival columns."""
 
     path: Path
     time: str | None = None
@@ -75,12 +75,12 @@ class Source:
 
     inputs: tuple[Path, ...]
     networks: tuple[Path, ...] = ()
-    """Edge lists; each is a view."""
+    """Edge lists, each of which is a view."""
     id_column: str | None = None
     align: str | None = None
     outcome: OutcomeFile | None = None
     selection: Selection = EVERYTHING
-    """What is read from the files."""
+    """Selection of the data to read from the files."""
 
     @property
     def paths(self) -> list[Path]:
@@ -89,7 +89,7 @@ class Source:
 
     @property
     def all_paths(self) -> list[Path]:
-        """These, and the file of columns that have no part in the fit."""
+        """The files of the views, and the file of columns that are not used in the fit."""
         return self.paths + ([] if self.outcome is None else [self.outcome.path])
 
 
@@ -103,7 +103,7 @@ class Output:
     graphml: bool = False
     edge_lists: bool = False
     force: bool = False
-    """Whether an old result is replaced."""
+    """Whether to replace an old result."""
 
 
 def check_paths(source: Source, output: Output, save: Path | None, checkpoint: Path | None) -> None:
@@ -119,7 +119,7 @@ def check_paths(source: Source, output: Output, save: Path | None, checkpoint: P
 
 
 def is_stored_folder(path: Path) -> bool:
-    """Whether a path is a zarr folder, or a folder of Parquet files."""
+    """Return whether a path is a zarr folder or a folder of Parquet files."""
     return path.is_dir() and (path.suffix == ".zarr" or any(path.glob("*.parquet")))
 
 
@@ -164,7 +164,7 @@ def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> Non
 
 
 def overlap(path: Path, other: Path) -> bool:
-    """Whether two paths are the same or one is inside the other, also through links."""
+    """Return whether two paths are the same or one is inside the other, also through links."""
     pairs = [(one, another) for one in locations(path) for another in locations(other)]
     return same(path, other) or any(
         one.is_relative_to(another) or another.is_relative_to(one) for one, another in pairs
@@ -172,7 +172,7 @@ def overlap(path: Path, other: Path) -> bool:
 
 
 def same(path: Path, other: Path) -> bool:
-    """Whether two paths are the same file or folder."""
+    """Return whether two paths are the same file or folder."""
     if locations(path) & locations(other):
         return True
     try:
@@ -187,7 +187,7 @@ def locations(path: Path) -> set[Path]:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Raise a ValueError if the folder cannot be written; `force` allows a result of rmgl there."""
+    """Raise a ValueError if the folder cannot be written. `force` allows a result of rmgl there."""
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist: create it first")
     check_writable(folder)
@@ -219,7 +219,7 @@ def check_file(path: Path, force: bool) -> None:
 
 
 def folder_of_number(n_clusters: int) -> str:
-    """The folder of the answer with a number of clusters, beside others."""
+    """Return the name of the folder for the answer with this number of clusters."""
     return f"{n_clusters}_clusters"
 
 

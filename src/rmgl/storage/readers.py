@@ -1,4 +1,4 @@
-"""Readers of views: one .npz or .h5mu file with all of them, or one file of another kind each."""
+"""Read views from one .npz or .h5mu file with all of them, or from one other file each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ OF_ALL_VIEWS = {
 }
 """Kinds of files that hold all views, and why they have no id column."""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
-"""Ways to read a file that may be wrong, so that users are told."""
+"""Ways of reading a file that may be wrong, so that users are informed."""
 logger = logging.getLogger("rmgl")
 
 
@@ -59,10 +59,10 @@ def read_views(
 ) -> Views:
     """Read and check views, with the names of their columns and, given an id column, of their rows.
 
-    With an id column, or where files name their rows, rows are put in the order of the first file.
-    Each view needs at least `least` rows, and every entity some view, unless `everyone` is False.
-    New rows of `fitted` views get their columns and encodings; the only view of a fit may have
-    another name. The `selection` says which columns are read and what views are called.
+    With an id column, or if files name their rows, rows are put in the order of the first file.
+    Each view needs at least `least` rows. Unless `everyone` is False, every entity needs a view.
+    New rows get the columns and encodings of the `fitted` views. If the fit had a single view, the
+    new one may have another name. `selection` selects the columns and names the views.
     """
     check_inputs(paths)
     selection = replace(selection, id_column=id_column)
@@ -128,7 +128,7 @@ def new_tables(fitted: Views, tables: Sequence[Table]) -> list[Table]:
 
 
 def as_frame(table: Table) -> Any:
-    """The values of a table with names of columns, as a DataFrame unless they are sparse."""
+    """Return the values of a table with column names, as a DataFrame unless they are sparse."""
     if is_table(table.values) or sparse.issparse(table.values):
         return table.values
     import pandas as pd
@@ -137,7 +137,7 @@ def as_frame(table: Table) -> Any:
 
 
 def observed_rows(places: Mapping[str, Indices | None]) -> dict[str, Mask]:
-    """Which rows a view has, for each view that some rows are missing from."""
+    """Return which rows are observed, for each view that lacks some rows."""
     return {
         name: rows >= 0 for name, rows in places.items() if rows is not None and (rows < 0).any()
     }
@@ -157,7 +157,7 @@ def read_all_views(
         raise ValueError(f"{paths[0]}: {OF_ALL_VIEWS[kind]}")
     if selection.names or not selection.is_all:
         raise ValueError(
-            f"{paths[0]}: a file of all views is read as it is: leave out names of views, "
+            f"{paths[0]}: a file of all views is read as is: leave out names of views, "
             "--columns, --drop, --view and --sheet"
         )
     if kind == ".h5mu":
@@ -193,12 +193,12 @@ def read_tables(paths: Sequence[Path], selection: Selection) -> list[tuple[Path,
             raise ValueError(f"{path}: --columns and --drop leave no column of view {table.name!r}")
     others = [name for name in tables[0][1].left_out if not matches(name, selection.drop)]
     if selection.views and others:
-        logger.info("%s: left out, because in no --view: %s", paths[0], shown(others))
+        logger.info("%s: left out, because no --view has them: %s", paths[0], shown(others))
     return tables
 
 
 def tables_in(path: Path, selection: Selection) -> list[Table]:
-    """The table of a file, one for each of several sheets, or the views that it is split into."""
+    """Return the table of a file, one table per sheet, or the views that it is split into."""
     if kind_of(path) == ".xlsx" and len(selection.sheets) > 1:
         parts = [(sheet, replace(selection, sheets=(sheet,))) for sheet in selection.sheets]
         return [replace(read_table(path, part), name=sheet) for sheet, part in parts]
@@ -207,7 +207,7 @@ def tables_in(path: Path, selection: Selection) -> list[Table]:
 
 
 def read_table(path: Path, selection: Selection) -> Table:
-    """Read the view of one file or folder; errors begin with its path."""
+    """Read the view of one file or folder. Errors begin with its path."""
     reader = read_folder if path.is_dir() else READERS.get(kind_of(path))
     if reader is None:
         raise ValueError(
@@ -258,10 +258,10 @@ READERS: dict[str, Callable[[Path, Selection], Table]] = {
 def row_order(
     tables: Sequence[Table], how: str | None = None
 ) -> tuple[list[str] | None, list[Indices | None]]:
-    """One order of row ids for all tables, and its places in each (-1: absent); None without ids.
+    """Return one order of row ids for all tables, and its places in each table (-1: absent).
 
-    By default all tables need the same ids, and the order is that of the first; `how` is that of
-    `align_labels`.
+    The order is None without ids. By default, all tables need the same ids, and the order is that
+    of the first. `how` is that of `align_labels`.
     """
     without = [table.name for table in tables if table.ids is None]
     if len(without) == len(tables):
@@ -280,7 +280,7 @@ def row_order(
 
 
 def in_order(values: Any, rows: Indices | None) -> Any:
-    """The rows of an array or table at some places; where -1, of NaN, or of zeros if sparse."""
+    """Return rows of an array or table at some places. At -1 they are NaN, or zero if sparse."""
     if rows is None:
         return values
     if sparse.issparse(values):

@@ -1,4 +1,4 @@
-"""Row ids that files hold: every row needs one, because they match the rows of several files."""
+"""Row ids in files. Every row needs one, because ids match the rows of several files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"
 
 
 def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[str]:
-    """The row ids of a file, none missing or blank; `place(row)` says where the file holds one.
+    """Return the row ids of a file, none of which may be missing or blank.
+
+    `place(row)` describes where the file holds the id of a row.
 
     Examples
     --------
@@ -35,12 +37,12 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
 
 
 def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
-    """Cells of a text file, with None in place of marks of missing values."""
+    """Return the cells of a text file, with None in place of marks of missing values."""
     return (None if cell.strip() in NO_VALUE else cell for cell in cells)
 
 
 def texts_of(values: Any) -> Iterable[str | None]:
-    """The cells of a pandas column or index as text, not copied; None where one is missing."""
+    """Return the cells of a pandas column or index as text, uncopied, with None for missing."""
     cells = cells_of(values) if values.dtype.kind == "O" else values.astype(str)
     return (
         None if missing else str(cell) for cell, missing in zip(cells, values.isna(), strict=True)
@@ -52,7 +54,7 @@ NUMBER = re.compile(r"-[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def shown_as_text(identifier: str) -> str:
-    """Return the id as it is written to a file.
+    """Return an id as it is written to a file.
 
     Examples
     --------
@@ -69,13 +71,14 @@ def read_as_text(cell: str) -> str:
 
 
 def written_by_rmgl(header: Sequence[str]) -> bool:
-    """Whether column names are those of labels.csv, or of the file that `rmgl predict` writes."""
+    """Return whether column names are those of labels.csv or of the output of `rmgl predict`."""
     return list(header[1:3]) in (["label", "outlier_score"], ["label", "share"])
 
 
 def name_of_ids(id_column: str | None) -> str:
-    """The name of the column of ids in a file that rmgl writes: that of the files it has read,
-    unless another column has this name.
+    """Return the name of the id column in files that rmgl writes.
+
+    It is the name in the input files, unless another column has this name.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Save fitted models to files, and load and check them.
 
 A file holds the parameters of the estimator and its fitted attributes: the fields of a
-`FittedModel` under the names that the estimator gives them, the report, and what scikit-learn asks
-about the columns of the input.
+`FittedModel` under their names in the estimator, the report, and scikit-learn's attributes of the
+input columns.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ NAMES = {
 }
 """The other fields, with their names in a file."""
 KINDS_OF_VIEWS = (NetworkView, PrecomputedView, JaccardView)
-"""Views of pairs that files may hold: a process that only loads models must know them, too."""
+"""Views of pairs that files may hold. A process that only loads models must know them, too."""
 NOTED: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
-"""What scikit-learn notes about the columns of the input; the names only of one table."""
+"""Scikit-learn's attributes of the input columns. Their names are known only for one table."""
 
 
 class Loadable(Protocol):
@@ -63,7 +63,7 @@ def write_model(
     report: Report,
     noted: Mapping[str, Any],
 ) -> None:
-    """Write a fitted model, its estimator's parameters, and what that has noted, to one file."""
+    """Write a fitted model, with its estimator's parameters and attributes, to one file."""
     learned = {name: getattr(fitted, field) for field, name in NAMES.items()}
     attributes = {
         **learned,
@@ -106,7 +106,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 
 
 def check_types(attributes: dict[str, Any]) -> None:
-    """Raise an error unless attributes from a file are a fitted model's, each of its type."""
+    """Raise an error unless attributes from a file are those of a fitted model, of their types."""
     hints = get_type_hints(FittedModel)
     known = {name: hints[field] for field, name in NAMES.items()}
     known |= {**NOTED, "_views": Views, "_n_features_out": int, "report_": Report}
@@ -120,7 +120,7 @@ def check_types(attributes: dict[str, Any]) -> None:
 
 
 def check_beside(fitted: FittedModel, attributes: dict[str, Any]) -> None:
-    """Raise an error unless the report, and the number of columns, match the model."""
+    """Raise an error unless the report and the number of columns match the model."""
     report, n_views = attributes["report_"], len(fitted.view_names)
     if attributes["_n_features_out"] != fitted.n_columns:
         raise Unsound(

@@ -30,7 +30,7 @@ def from_mudata(
 ) -> Views:
     """Convert the modalities of a MuData to views, for `RMGL.fit`.
 
-    Observations that a modality does not have are missing from its view.
+    Observations that a modality lacks are missing from its view.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def positions(all_names: Any, own_names: Any, name: str) -> Indices:
 
 
 def modality_view(name: str, X: Any, places: Indices, n_rows: int) -> FeatureView:
-    """The view of a modality, with a row for every observation."""
+    """Return the view of a modality, with a row for every observation."""
     checked = check_view(name, X, least=0, encoding=NUMBERS)
     if checked.entities is None and np.array_equal(places, np.arange(n_rows)):
         return checked
@@ -324,7 +324,7 @@ def as_neighbors(
 ) -> dict[str, Any]:
     """Return the entries by which scanpy finds graphs in `obsp`, with their parameters.
 
-    Scanpy takes `metric` for that of `X_{key}`. Layers have no distances.
+    Scanpy uses `metric` as the metric of `X_{key}`. Layers have no distances.
     """
     of_views = {"metric_of_views": params["metric"]} if "metric" in params else {}
     read = {"method": "rmgl", "use_rep": f"X_{key}", "metric": "euclidean"}
@@ -371,12 +371,12 @@ def describe(model: FittedModel, report: Report, parameters: dict[str, Any]) -> 
 
 
 def without_slash(name: str) -> str:
-    """Return a name for an entry of a file, where a slash would be a folder."""
+    """Return a name without slashes, which would create groups in a file."""
     return name.replace("/", "_")
 
 
 def writable(value: Any) -> Any:
-    """Convert a value to text, numbers, arrays and dicts without None; others become their repr."""
+    """Convert a value to text, numbers, arrays and dicts without None. Others become their repr."""
     if isinstance(value, Mapping):
         return {
             without_slash(str(name)): writable(entry)

@@ -2,21 +2,21 @@
 
 1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252
    (`read_characters`).
-2. Fields are separated by tabs in .tsv files; else by the first of semicolon, tab and vertical bar
-   that divides the first 20 lines into equally many fields, and commas do not or into no more; else
-   by commas. Fields may be in quotes, which may hold ends of lines.
-3. All lines have as many fields as the first; empty lines may stand at the end only.
+2. Fields are separated by tabs in .tsv files. In others, the separator is the first of semicolon,
+   tab and vertical bar that divides the first 20 lines into equally many fields, unless commas do
+   so, too, and into more fields. Otherwise it is the comma. Quoted fields may contain line breaks.
+3. All lines have as many fields as the first. Empty lines are allowed only at the end.
 4. The first line holds column names or is a row (`find_header`).
-5. Numbers have decimal points; or decimal commas, where a cell such as 1,5 or 1.234,5 says so. Both
-   may have separators of thousands. Where 1,234 can be read both ways and no other cell decides,
-   the comma is decimal in files with semicolons (`find_notation`).
+5. Numbers have decimal points, or decimal commas if a cell such as 1,5 or 1.234,5 shows them. Both
+   may have thousands separators. If 1,234 can be read both ways and no other cell decides, the
+   comma is decimal in files with semicolons (`find_notation`).
 6. `NO_VALUE` lists the marks of missing cells in all columns. If all other cells of a column are
    numbers or marks in `NO_NUMBER`, it is a column of numbers. If at least half of them are,
    the others are mistakes. Else it holds truth values or texts.
 
 `pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because
-pandas does not say in which line a cell is, and fills up lines that are too short. Rule 5 is ours,
-because one option of pandas, `thousands`, also takes 1,2,3 for 123.
+pandas does not report the line of a cell, and pads lines that are too short. Rule 5 is implemented
+here, because pandas with its option `thousands` also reads 1,2,3 as 123.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ logger = logging.getLogger("rmgl")
 Line = tuple[int, list[str]]
 """The number of a line in its file, and its cells."""
 FIRST_LINES = 200
-"""Lines from which it is found whether the first one holds column names."""
+"""Number of lines that decide whether the first one holds column names."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 MOSTLY = 0.5
-"""Share of the cells of a column that are numbers from which the others are taken for mistakes."""
+"""Share of numbers in a column from which its other cells count as mistakes."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds for one view."""
+    """Data of one view in a file."""
 
     values: Any
     """An array or sparse matrix of numbers, or a pandas table with columns of several kinds."""
     ids: list[str] | None = None
     columns: tuple[str, ...] | None = None
     how: str = ""
-    """How the file was read, for people."""
+    """Description of how the file was read."""
     name: str = ""
     """The name of the view."""
     left_out: tuple[str, ...] = ()
-    """Columns of the file that were not asked for."""
+    """Columns of the file that were not requested."""
 
 
 def read_text(path: Path, wanted: Selection) -> Table:
-    """Read a table in text, with or without a line of column names, by the rules above."""
+    """Read a text table, with or without a line of column names, by the rules above."""
     id_column = wanted.id_column
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
@@ -109,7 +109,7 @@ def read_text(path: Path, wanted: Selection) -> Table:
 
 
 def note_empty(path: Path, lines: Sequence[int]) -> None:
-    """Say which lines of a file are left out because they are empty."""
+    """Log which lines of a file are left out because they are empty."""
     if lines:
         are = "line is" if len(lines) == 1 else "lines are"
         logger.info(
@@ -118,13 +118,13 @@ def note_empty(path: Path, lines: Sequence[int]) -> None:
 
 
 def rows_at(values: Any, kept: Sequence[bool]) -> Any:
-    """The rows of an array or table that are kept."""
+    """Return the rows of an array or table that are kept."""
     mask = np.array(kept, dtype=bool)
     return values[mask] if isinstance(values, np.ndarray) else values[mask].reset_index(drop=True)
 
 
 def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int) -> list[str]:
-    """The row ids in the lines of a file."""
+    """Return the row ids in the lines of a file."""
     ids = checked_ids(
         without_marks(cell for _, cell in rows),
         lambda row: f"line {rows[row][0]}, column {header[id_place]!r}",
@@ -133,7 +133,7 @@ def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int
 
 
 def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -> Any:
-    """An array, if all columns are numbers, or else a table."""
+    """Return an array if all columns are numbers, or else a table."""
     import pandas as pd
 
     if all(isinstance(column, np.ndarray) for column in columns):
@@ -146,14 +146,14 @@ def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -
 
 
 def lines_of(text: str, separator: str) -> Iterator[Line]:
-    """The lines of a text with their fields, and the number of the last line that each spans."""
+    """Yield the records of a text: the number of the last line of each, and its fields."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in reader:
         yield reader.line_num, row
 
 
 def find_separator(path: Path, text: str) -> str:
-    """What separates the fields (rule 2)."""
+    """Return the separator of the fields (rule 2)."""
     if kind_of(path) == ".tsv":
         return "\t"
     start = text[: 1 << 16]
@@ -167,7 +167,7 @@ def find_separator(path: Path, text: str) -> str:
 
 
 def widths(text: str, separator: str) -> set[int]:
-    """The numbers of fields in the first 20 lines that are not empty."""
+    """Return the numbers of fields in the first 20 nonempty lines."""
     return {len(row) for _, row in islice(lines_of(text, separator), 20) if row}
 
 
@@ -195,7 +195,7 @@ class Sheet:
     has_header: bool
 
     def checked_rows(self) -> Iterator[Line]:
-        """The rows, all as wide as the first line; empty lines may follow at the end."""
+        """Yield the rows, all as wide as the first line. Empty lines may follow at the end."""
         empty = None
         for line, row in islice(lines_of(self.text, self.separator), int(self.has_header), None):
             if not row:
@@ -209,7 +209,7 @@ class Sheet:
             yield line, row
 
     def columns(self, places: Sequence[int], n_rows: int) -> tuple[list[Any], Notation]:
-        """The columns at some places, floats where all are numbers; and the notation."""
+        """Return the columns at some places, as floats if they are numbers, and the notation."""
         if not places or n_rows == 0:
             return [np.empty(0)] * len(places), Notation()
         frame = self._parsed(places).iloc[:n_rows]
@@ -217,7 +217,7 @@ class Sheet:
         cells = (cell for place in unclear for cell in frame[place].dropna().unique())
         cells = (cell for cell in cells if isinstance(cell, str))
         notation = find_notation(cells, self.separator == ";")
-        if notation.decimal_comma:  # pandas may have taken 1.234 for a number below two
+        if notation.decimal_comma:  # pandas may have read 1.234 as a number below two
             frame = self._parsed(places, dtype=str).iloc[:n_rows]
             unclear = set(places)
         return [
@@ -226,10 +226,10 @@ class Sheet:
         ], notation
 
     def _parsed(self, places: Sequence[int], dtype: type | None = None) -> Any:
-        """The table as pandas reads it, with numbers to the last digit."""
+        """Parse the table with pandas, with numbers exact to the last digit."""
         import pandas as pd
 
-        # from pandas 3.1 on this is the only way, and the option is deprecated
+        # from pandas 3.1 on, this is always so and the option is deprecated
         exact = {} if pandas_version(pd) >= (3, 1) else {"float_precision": "round_trip"}
         return pd.read_csv(
             io.StringIO(self.text),
@@ -246,7 +246,7 @@ class Sheet:
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
-        """The numbers, truth values or texts of a column; an error if only most are numbers."""
+        """Return numbers, truth values or texts. Raise an error if only most cells are numbers."""
         cells = values.astype(object).where(values.notna(), None).tolist()
         present = [cell for cell in cells if cell is not None]
         if present and all(isinstance(cell, bool) for cell in present):
@@ -267,16 +267,16 @@ class Sheet:
         )
 
     def _line_of(self, cell: str, place: int) -> int:
-        """The first line with this cell at this place."""
+        """Return the first line with this cell at this place."""
         return next(line for line, row in self.checked_rows() if row[place] == cell)
 
 
 def pandas_version(pandas: Any) -> tuple[int, int]:
-    """The first two numbers of the version of pandas."""
+    """Return the major and minor version of pandas."""
     major, minor = pandas.__version__.split(".")[:2]
     return int(major), int(minor)
 
 
 def plain(values: Any) -> Any:
-    """A column that pandas has read, as an array of floats or as truth values."""
+    """Return a column that pandas has read as an array of floats or as truth values."""
     return values.tolist() if values.dtype.kind == "b" else values.to_numpy(dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Text of files that may be compressed, in any common encoding."""
+"""Read text in any common encoding from files that may be compressed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ BYTES_AT_ONCE = 1 << 22
 MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """The first bytes of files that state their encoding."""
 NOT_TEXT = bytes([*range(9), 11, 12, *range(14, 32), 127])
-"""Control characters, which no text file holds; tabs and ends of lines are not among them."""
+"""Control characters that no text file holds. Tabs and line breaks are not among them."""
 NOT_ASCII = bytes(range(128, 256))
 MOSTLY_ASCII = 0.7
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def kind_of(path: Path) -> str:
-    """The suffix that says what a file holds, in lower case, without that of its compression.
+    """Return the lowercase suffix that says what a file holds, not that of its compression.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def kind_of(path: Path) -> str:
 
 
 def view_name(path: Path) -> str:
-    """The name of a file without its suffix and that of its compression."""
+    """Return the name of a file without its suffix and that of its compression."""
     name = path.stem if path.suffix.lower() in COMPRESSED else path.name
     return Path(name).stem
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, decompressed by its suffix; refuse one that would not fit into memory."""
+    """Read a file, decompressing it by its suffix. Refuse files that do not fit into memory."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -65,7 +65,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _read(path: Path, file: Any) -> bytes:
-    """Read to the end, and check the memory on the way: compressed bytes may become any number."""
+    """Read to the end, checking the memory on the way: compressed data may expand to any size."""
     content, checked = io.BytesIO(), BYTES_AT_ONCE
     while block := file.read(BYTES_AT_ONCE):
         content.write(block)
@@ -76,7 +76,7 @@ def _read(path: Path, file: Any) -> bytes:
 
 
 def read_characters(path: Path) -> tuple[str, str]:
-    """Read a text, and say in which encoding: UTF-8, UTF-16 with a mark, or Windows-1252."""
+    """Read a text and return its encoding, too: UTF-8, UTF-16 with a mark, or Windows-1252."""
     content = read_bytes(path)
     mark = next(
         (encoding for first, encoding in MARKS.items() if content.startswith(first)), "utf-8"
@@ -98,35 +98,35 @@ def read_characters(path: Path) -> tuple[str, str]:
 
 
 SPACES = " '\u2019\u00a0\u202f"
-"""Characters that separate thousands, beside the comma or point."""
+"""Thousands separators other than the comma and the point."""
 COMMA_DECIMAL = re.compile(rf"[+-]?(\d+|\d{{1,3}}([.{SPACES}]\d{{3}})+)?,\d+([eE][+-]?\d+)?")
 """1,5 and 1.234,5"""
 COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")
 """1,234 and 1,234.5"""
 SPACE_THOUSANDS = re.compile(rf"[+-]?\d{{1,3}}([{SPACES}]\d{{3}})+([.,]\d*)?([eE][+-]?\d+)?")
 POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
-"""1.234.567, and 1.234 where commas are decimal"""
+"""1.234.567, and 1.234 if commas are decimal"""
 NO_NUMBER = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
 """Common marks of missing values among numbers, in lower case."""
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How a file writes its numbers."""
+    """Notation of the numbers in a file."""
 
     decimal_comma: bool = False
     thousands: bool = False
-    """Whether some of its numbers have separators of thousands."""
+    """Whether some numbers have thousands separators."""
 
     def __str__(self) -> str:
         parts = [
             *(["decimal commas"] if self.decimal_comma else []),
-            *(["separators of thousands"] if self.thousands else []),
+            *(["thousands separators"] if self.thousands else []),
         ]
         return " and ".join(parts) or "decimal points"
 
     def number(self, text: str) -> float | None:
-        """The number in a cell; None if it is none.
+        """Return the number in a cell. None if it is not a number.
 
         Examples
         --------
@@ -149,10 +149,10 @@ class Notation:
 
 
 def find_notation(cells: Iterable[str], decimal_comma: bool) -> Notation:
-    """How numbers are written, by the cells that pandas did not take for numbers.
+    """Find the notation of numbers from the cells that pandas did not read as numbers.
 
-    Cells such as 1,5 speak for decimal commas and 1,234.5 for separators of thousands. Where there
-    are only cells like 1,234, which can be read both ways, `decimal_comma` decides.
+    Cells such as 1,5 indicate decimal commas, and 1,234.5 thousands separators. If all such cells
+    are like 1,234, which can be read both ways, `decimal_comma` decides.
     """
     stripped = [cell.strip() for cell in cells]
     decimal = {cell for cell in stripped if COMMA_DECIMAL.fullmatch(cell)}
@@ -162,7 +162,7 @@ def find_notation(cells: Iterable[str], decimal_comma: bool) -> Notation:
 
 
 def is_grouped(text: str, decimal_comma: bool) -> bool:
-    """Whether a number clearly has separators of thousands."""
+    """Return whether a number clearly has thousands separators."""
     if SPACE_THOUSANDS.fullmatch(text):
         return True
     if not decimal_comma:
@@ -172,7 +172,7 @@ def is_grouped(text: str, decimal_comma: bool) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell is a number; unlike in Python, 1_000 is not."""
+    """Return whether a cell is a number. Unlike in Python, 1_000 is not."""
     try:
         float(text)
     except ValueError:
@@ -181,7 +181,7 @@ def is_number(text: str) -> bool:
 
 
 def in_some_notation(text: str) -> bool:
-    """Whether a cell is a number with a decimal point or comma."""
+    """Return whether a cell is a number with a decimal point or comma."""
     notations = (Notation(), Notation(decimal_comma=True))
     return any(notation.number(text) is not None for notation in notations)
 
@@ -288,7 +288,7 @@ def is_whole(text: str) -> bool:
 
 
 def is_count(cells: Sequence[str]) -> bool:
-    """Whether the cells are 0, 1, 2, ..., as pandas numbers columns without names."""
+    """Return whether the cells are 0, 1, 2, ..., as pandas numbers columns without names."""
     return len(cells) > 1 and list(cells) == [str(place) for place in range(len(cells))]
 
 

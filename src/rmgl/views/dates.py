@@ -82,8 +82,9 @@ def _moments_of_texts(texts: list[str]) -> Moments:
 
 
 def _in_safe_year(text: str) -> tuple[str, int]:
-    """Shift the year of a date by whole cycles into the range of pandas, and return the cycles,
-    too.
+    """Shift the year of a date by whole cycles into the range of pandas.
+
+    Returns the number of cycles, too.
 
     Examples
     --------

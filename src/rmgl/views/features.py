@@ -104,7 +104,7 @@ class FeatureView(View):
         return filled if self.gaps is None else filled | self.gaps.any(axis=1)
 
     def without_empty(self, filled: Mask, anywhere: Mask) -> FeatureView:
-        """Rows of zeros are missing in views with many columns, unless too few rows would
+        """Treat rows of zeros as missing in views with many columns, unless too few rows would
         remain.
         """
         rows = np.arange(self.n_rows) if self.entities is None else self.entities
@@ -221,7 +221,7 @@ class FeatureView(View):
         return name, "as in the fit these rows come from"
 
     def scaled(self, how: str) -> FeatureView:
-        """Raises an error for rows that are constant, or too large or small to square."""
+        """Scale the rows. Raise an error if they are constant, or too large or small to square."""
         if self.scaler is not None:  # rows of an earlier fit
             check_spread(self.name, self.own(), self.scaler.name)
             return self

@@ -155,7 +155,7 @@ class Halves:
 
     @cached_property
     def means(self) -> tuple[float, float, float]:
-        """h, q and the deviation of h by chance, means over random halves."""
+        """Means over random halves of h, q and the deviation of h by chance."""
         if self.n_columns < 2:
             return UNRELATED
         found = []

@@ -176,13 +176,13 @@ def deviations_to_spans(deviation: Vector, low: Vector, high: Vector) -> Vector:
 def root(X: Matrix) -> Scaler:
     """Take square roots of the entries, then scale columns to the range from 0 to 1.
 
-    For histograms and other skewed measurements that are not negative.
+    Suitable for histograms and other nonnegative skewed measurements.
     """
     return minmax(X, "root", roots=True)
 
 
 def hellinger(X: Matrix) -> Scaler:
-    """Take square roots of the entries, then scale rows to length one; for counts.
+    """Take square roots of the entries of counts, then scale rows to length one.
 
     Distances are Hellinger distances, up to a constant factor.
     """

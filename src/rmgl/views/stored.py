@@ -1,4 +1,4 @@
-"""Read views that are stored in files, in zarr, or in Dask collections."""
+"""Read views stored in files, zarr arrays or Dask collections."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ KINDS = (
 
 
 def read_stored(data: Any, labeled: bool = False) -> Any:
-    """Read all stored views into this process; return others as they are.
+    """Read all stored views into this process. Other views are returned unchanged.
 
-    Labels of the rows of stored tables are dropped unless they are wanted (`labeled`): those of
-    parts of a table may repeat.
+    The row labels of stored tables are dropped unless `labeled`, because they may repeat among the
+    parts of a table.
     """
     if isinstance(data, Views) or not has_stored(data):
         return data
@@ -45,7 +45,7 @@ def read_stored(data: Any, labeled: bool = False) -> Any:
 
 
 def named_views(data: Any) -> Named:
-    """Return the views by name; a single one is called view_0, and groups are replaced."""
+    """Name the views, and replace zarr groups by their arrays. A single view is called view_0."""
     if isinstance(data, Mapping):
         items = [(str(name), X) for name, X in data.items()]
     elif not is_zarr(data) and (is_collection_of_views(data) or isinstance(data, list | tuple)):
@@ -56,15 +56,15 @@ def named_views(data: Any) -> Named:
 
 
 def in_memory(name: str, X: Any, labeled: bool) -> Any:
-    """Read a stored view as an array or a table; other views are returned as they are."""
+    """Read a stored view as an array or a table. Other views are returned unchanged."""
     if not is_stored(X):
         return X
     if is_dask(X):
         check_dask(name, X)
-        if not hasattr(X, "to_dask_array") and not np.isnan(X.shape).any():  # else it is unknown
+        if not hasattr(X, "to_dask_array") and not np.isnan(X.shape).any():  # the shape is known
             require_memory(8 * X.shape[0] * X.shape[1], f"view {name!r}: its numbers")
         return relabeled(X.compute(), labeled)
-    rows, columns = shape_of(name, X)  # which refuses what is not a view
+    rows, columns = shape_of(name, X)  # raises an error if X is not a view
     require_memory(8 * rows * columns, f"view {name!r}: its numbers")
     if is_zarr(X):
         return X[:]
@@ -78,12 +78,12 @@ def in_memory(name: str, X: Any, labeled: bool) -> Any:
 
 
 def relabeled(table: Any, labeled: bool) -> Any:
-    """Number the rows of a table, unless their labels are wanted."""
+    """Number the rows of a table, unless `labeled`."""
     return table.reset_index(drop=True) if hasattr(table, "index") and not labeled else table
 
 
 def shape_of(name: str, X: Any) -> tuple[int, int]:
-    """Return the rows and columns of a view, without reading more of it than is necessary."""
+    """Return the shape of a view, reading no more of it than necessary."""
     if is_dask(X):
         return dask_shape(name, X)
     if is_zarr(X):
@@ -100,7 +100,7 @@ def shape_of(name: str, X: Any) -> tuple[int, int]:
 
 
 def array_shape(what: str, name: str, shape: tuple[int, ...], dtype: Any) -> tuple[int, int]:
-    """Return the shape of a stored array, or raise an error unless it is a table of numbers."""
+    """Return the shape of a stored array. Raise an error unless it is 2-D and numeric."""
     if len(shape) != 2 or dtype.kind not in "biuf":
         raise ValueError(
             f"view {name!r}: {what} has shape {shape} and type {dtype}, but rows and columns of "
@@ -111,7 +111,7 @@ def array_shape(what: str, name: str, shape: tuple[int, ...], dtype: Any) -> tup
 
 
 def check_columns(name: str, n_columns: int) -> None:
-    """Raise a ValueError where a stored view has no columns."""
+    """Raise a ValueError if a stored view has no columns."""
     if n_columns == 0:
         raise ValueError(
             f"view {name!r} has no columns, but needs at least one: leave the view out"
@@ -133,7 +133,7 @@ def path_shape(name: str, path: Path) -> tuple[int, int]:
     if is_zarr_folder(path):
         return shape_of(name, opened_zarr(name, path))
     if not path.is_dir() and path.suffix != ".parquet":
-        raise ValueError(f"view {name!r}: {path} is not known: use {KINDS}")
+        raise ValueError(f"view {name!r}: {path}: unsupported file type: use {KINDS}")
     try:
         from pyarrow import dataset
     except ImportError as error:
@@ -155,7 +155,7 @@ def path_shape(name: str, path: Path) -> tuple[int, int]:
 
 
 def dask_shape(name: str, X: Any) -> tuple[int, int]:
-    """Return the shape of a Dask array or DataFrame; the number of rows may have to be computed."""
+    """Return the shape of a Dask array or DataFrame. The number of rows may be computed."""
     check_dask(name, X)
     if hasattr(X, "to_dask_array"):
         return len(X), X.shape[1]
@@ -164,7 +164,7 @@ def dask_shape(name: str, X: Any) -> tuple[int, int]:
 
 
 def check_dask(name: str, X: Any) -> None:
-    """Raise a ValueError where a Dask collection is not a table."""
+    """Raise a ValueError if a Dask collection is not 2-D."""
     refuse_delayed(name, X)
     if not hasattr(X, "to_delayed") or getattr(X, "ndim", 0) != 2:
         raise ValueError(
@@ -175,16 +175,16 @@ def check_dask(name: str, X: Any) -> None:
 
 
 def refuse_delayed(name: str, X: Any) -> None:
-    """Raise a ValueError where a view is something of unknown shape that is computed later."""
+    """Raise a ValueError if a view is a delayed object of unknown shape."""
     if type(X).__module__ == "dask.delayed":
         raise ValueError(
-            f"view {name!r} is a dask.delayed object, whose shape is not known: use "
+            f"view {name!r} is a dask.delayed object of unknown shape: use "
             f"dask.array.from_delayed(value, shape=, dtype=), or {KINDS}"
         )
 
 
 def is_zarr_folder(path: Path) -> bool:
-    """Whether a path is a folder that zarr opens, by its name."""
+    """Return whether a path is a zarr folder, by its name."""
     return path.suffix == ".zarr" and path.is_dir()
 
 
@@ -205,7 +205,7 @@ def opened_zarr(name: str, path: Path) -> Any:
 
 
 def with_groups(named: Named) -> Named:
-    """Replace zarr groups by their 2-D arrays, under their own names if a group is all there is."""
+    """Replace zarr groups by their 2-D arrays, under their own names if there is one group only."""
     views = []
     for name, X in named:
         is_folder = isinstance(X, os.PathLike) and is_zarr_folder(Path(X))
@@ -216,8 +216,7 @@ def with_groups(named: Named) -> Named:
         arrays = {key: array for key, array in opened.arrays() if array.ndim == 2}
         if not arrays:
             raise ValueError(
-                f"view {name!r} is a zarr group without 2-D arrays, which would be the views: use "
-                f"{KINDS}"
+                f"view {name!r} is a zarr group without 2-D arrays to use as views: use {KINDS}"
             )
         prefix = "" if len(named) == 1 else f"{name}_"
         views += [(f"{prefix}{key}", arrays[key]) for key in sorted(arrays)]

@@ -153,7 +153,7 @@ class View(ABC):
         """Square matrix of data about pairs. None if every row is about its own entity."""
         return self.matrix
 
-    # The data that its layer is learned from
+    # The data from which its layer is learned
 
     @property
     def rows(self) -> Matrix | None:
@@ -195,11 +195,11 @@ class View(ABC):
         return float(self.own().mean() / 2)
 
     def halves(self) -> Halves | None:
-        """Return the columns in halves, of a sample of the rows (None: it has no columns)."""
+        """Return the columns in halves, for a sample of the rows. None without columns."""
         return None
 
     def reliability(self) -> float | None:
-        """Return the agreement between halves of its columns. None if it has no columns."""
+        """Return the agreement between halves of the columns. None without columns."""
         halves = self.halves()
         return None if halves is None else halves.reliability()
 
