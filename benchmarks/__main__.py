@@ -1,4 +1,4 @@
-"""Measure RMGL beside other packages, and write the pages about it.
+"""Compare RMGL with other packages, and write the pages about the results.
 
 `all` runs every suite; each suite is also a command of its own.
 """
@@ -91,7 +91,7 @@ def shared(command: Callable[..., None]) -> Callable[..., None]:
             default=RESULTS,
             help="Folder of the results.",
         ),
-        click.option("--force", is_flag=True, help="Measure again what has been measured."),
+        click.option("--force", is_flag=True, help="Repeat measurements that already exist."),
         click.option(
             "--allow-dirty", is_flag=True, help="Measure code that has not been committed."
         ),
@@ -160,7 +160,7 @@ def add_suite(name: str, suite: Suite) -> None:
         type=int,
         default=suite.repeats,
         show_default=True,
-        help="Most timed calls, of which the median is reported.",
+        help="Maximum number of timed calls; the median is reported.",
     )
     def command(**options: Any) -> None:
         measure(name, **options)
@@ -175,12 +175,13 @@ for _name, _suite in SUITES.items():
 @click.option(
     "--part",
     type=click.Choice(["timing", "scores"]),
-    help="Only the suites whose result is seconds, or only those whose result is scores.",
+    help="Run only the suites that measure seconds, or only those that measure scores.",
 )
 def run_all(part: str | None, **options: Any) -> None:
-    """Run all suites, those whose result is seconds first.
+    """Run all suites, starting with those that measure seconds.
 
-    Each suite replaces its file, unless the file has rows of the same commit: then the run resumes.
+    Each suite replaces its file, unless the file has rows of the same commit. In that case, the
+    run resumes.
     """
     for name, suite in SUITES.items():
         if part in (None, suite.part):

@@ -26,19 +26,20 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
         for name in ("stability", "separation", "strength")
     }
     yield (
-        f"{len(known)} answers on public and generated sets, and on some of their rows and "
-        "classes, with the number of classes given. Rank correlation with the adjusted Rand index: "
+        f"{len(known)} clusterings of public and generated data sets, and of subsets of their rows "
+        "and classes, with the number of classes given. Rank correlations with the adjusted Rand "
+        "index: "
         + ", ".join(f"{name} {value:.2f}" for name, value in ranks.items())
         + ". The package ships the quartiles of this table."
     )
     place = np.digitize([row["strength"] for row in known], EDGES) - 1
     yield table(
-        ["strength from", "answers", "lower quartile", "median", "upper quartile", "least", "most"],
+        ["minimum strength", "clusterings", *SPREAD],
         [[edge, *described(scores[place == at])] for at, edge in enumerate(EDGES)],
     )
     words = np.array([row["trust"] for row in known])
     yield table(
-        ["word", "answers", "mean", "lower quartile", "median", "upper quartile", "least", "most"],
+        ["rating", "clusterings", "mean", *SPREAD],
         [
             [word, len(own), f"{own.mean():.2f}", *described(own)[1:]]
             for word in ("good", "fair", "poor")
@@ -47,12 +48,12 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
     )
     inside = np.mean([is_between(known, row) for row in known])
     yield (
-        "If the quartiles come from all other data sets, "
-        f"{inside:.0%} of the answers lie between them; half would by design."
+        "If the quartiles are computed from all other data sets, "
+        f"{inside:.0%} of the clusterings lie between them; by design, half of them should."
     )
     called = [sum(row["trust"] == word for row in clouds) for word in ("good", "fair", "poor")]
     yield (
-        f"Of {len(clouds)} answers on clouds without clusters, {called[2]} are called poor, "
+        f"Of {len(clouds)} clusterings of clouds without clusters, {called[2]} are rated poor, "
         f"{called[1]} fair and {called[0]} good."
     )
 
@@ -64,15 +65,16 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
         return  # a quick run, or the data sets are not there
     yield "## Is the range of numbers calibrated?"
     yield (
-        f'`n_clusters="auto"` on {len(known)} public sets, and on some of their rows and classes. '
-        "*In the range*: the reported range contains the number of classes. *Near*: the chosen "
-        "number is within one, or a fifth, of it. The package ships the shares of this table. We "
-        "chose the rule on these sets, and many of them are parts of the same "
-        f"{len({row['dataset'] for row in known})}: other data may do worse."
+        f'`n_clusters="auto"` on {len(known)} public data sets and subsets of their rows and '
+        "classes. *In the range*: the reported range contains the number of classes. *Near*: the "
+        "chosen number differs from the number of classes by at most one, or by at most a fifth. "
+        "The package ships the shares in this table. We chose the rule on these data, and many of "
+        f"them are parts of the same {len({row['dataset'] for row in known})} data sets, so "
+        "results on other data may be worse."
     )
     groups = {word: [row for row in known if row["confidence"] == word] for word in WORDS}
     yield table(
-        ["confidence", "sets", "in the range", "near", "exact"],
+        ["confidence", "data sets", "in the range", "near", "exact"],
         [
             [word, len(own), *(f"{np.mean([f(row) for row in own]):.0%}" for f in COUNTED)]
             for word, own in {**groups, "all": known}.items()
@@ -80,7 +82,7 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
         ],
     )
     whole = [row for row in known if row["part"] == "all"]
-    yield "The sets as they are:"
+    yield "The complete data sets:"
     yield table(
         ["data set", "classes", "chosen", "range", "confidence", "stability"],
         [
@@ -100,13 +102,15 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
     clouds = [row for row in made if row["dataset"].startswith("cloud")]
     high = sum(row["confidence"] == "high" for row in clouds)
     yield (
-        f"Of {len(clouds)} clouds without clusters, {high} have a number of high confidence. Of "
-        f"{len(made) - len(clouds)} generated sets of complementary views, {wrong} have one that "
-        "is wrong: if each view separates only some of the clusters, the count is too low."
+        f"Of {len(clouds)} clouds without clusters, {high} have a number with high confidence. Of "
+        f"{len(made) - len(clouds)} generated sets of complementary views, {wrong} have a wrong "
+        "number with high confidence: if each view separates only some of the clusters, the chosen "
+        "number is too low."
     )
 
 
 COUNTED = (is_inside, is_near, is_exact)
+SPREAD = ("lower quartile", "median", "upper quartile", "minimum", "maximum")
 
 
 def described(scores: np.ndarray) -> list[str]:

@@ -89,9 +89,9 @@ def speed(rows: Rows) -> Iterable[str]:
         theirs = by_case.get((data, n, BASELINES[0]))
         if method == OURS and data == "mnist" and theirs:
             lines.append(
-                f"- MNIST, {n:,} rows in two views: {duration(row)}, NMI {row['nmi']:.2f}. "
+                f"- MNIST, {n:,} rows in two views: {duration(row)} (NMI {row['nmi']:.2f}). "
                 f"scikit-learn's spectral clustering of the concatenated views takes "
-                f"{duration(theirs)}, NMI {theirs['nmi']:.2f}."
+                f"{duration(theirs)} (NMI {theirs['nmi']:.2f})."
             )
         if method == OURS and data == "mixture" and n >= 100_000:
             approximate = by_case.get((data, n, "rmgl_approximate"))

@@ -87,10 +87,10 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         return
     yield "## Small studies"
     yield (
-        f"{N_ROWS} rows of every data set, drawn at random from at most {MOST_CLASSES} of its "
-        "classes (a smaller set as it is). NMI, means over draws; the difference from "
-        "spectral clustering of the concatenation, its standard deviation over draws, and the "
-        f"share of draws that lose more than {LOSS}."
+        f"From every data set, {N_ROWS} rows are drawn at random from at most {MOST_CLASSES} of "
+        "its classes (a smaller data set is used as it is). The table shows the mean NMI over "
+        "draws, the difference from spectral clustering of the concatenated views, the standard "
+        f"deviation of this difference, and the share of draws that lose more than {LOSS}."
     )
     lines, apart = [], []
     for name in datasets:
@@ -105,7 +105,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     lines.append(["mean over sets", "", "", "", *last])
     yield table(["data set", "draws", *METHODS[::-1], "difference", "spread", "losses"], lines)
     worst = int(of_sets.argmin())
-    yield f"The worst mean difference of a set is {of_sets[worst]:+.3f} ({datasets[worst]})."
+    yield f"The worst mean difference of any data set is {of_sets[worst]:+.3f} ({datasets[worst]})."
 
 
 def spread(values: np.ndarray) -> list[str]:

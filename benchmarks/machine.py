@@ -23,12 +23,13 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         return
     yield "## Machine"
     yield (
-        "The limits on this page follow from these rates: products of two square matrices (GEMM, "
-        "with the BLAS of numpy), and a compiled sum over a long array, which reads memory as fast "
-        "as the machine delivers it. Medians."
+        "The limits on this page are computed from two rates: those of products of two square "
+        "matrices (GEMM, with numpy's BLAS), and of a compiled sum over a long array, which reads "
+        "memory as fast as the machine delivers it. The rates are medians."
     )
     yield table(
-        ["what", "threads", "a second"], [[what(row), row["n_threads"], rate(row)] for row in rates]
+        ["what", "threads", "per second"],
+        [[what(row), row["n_threads"], rate(row)] for row in rates],
     )
 
 
@@ -45,14 +46,15 @@ def rate(row: Row) -> str:
 def startup_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Starting up"
     yield (
-        "Each row is a fresh process. Commands are timed from start to end; fits of 2000 rows are "
-        "timed without the imports before them. *First fit* is two fits with given candidates, one "
-        "over all pairs and one over lists of neighbors. The package keeps its compiled loops, so "
-        "it compiles them once. *At the least* is the time of the same process without rmgl."
+        "Each row is a fresh process. Commands are timed from start to end. Fits of 2000 rows are "
+        "timed without the imports before them. *First fit* consists of two fits with given "
+        "candidates, one over all pairs and one over lists of neighbors. The package stores its "
+        "compiled loops, so it compiles them only once. *Without rmgl* is the time of a process "
+        "that does the same without rmgl."
     )
     seconds = {row["what"]: row["seconds"] for row in rows if done(row)}
     lines = [
         [name, number(taken), number(seconds.get(LEAST.get(name, "")))]
         for name, taken in seconds.items()
     ]
-    yield table(["what", "seconds", "at the least"], lines)
+    yield table(["what", "seconds", "without rmgl"], lines)

@@ -29,10 +29,10 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         return
     yield "## New rows"
     yield (
-        "`predict` labels new rows of the mixture with a model that has just been fitted at the "
-        "defaults. *Again* is the median of further calls. The *limit* is the time of the products "
-        "of all new rows with all fitted ones in every searched space, at the rate of GEMM in "
-        "single precision."
+        "`predict` labels new rows of the mixture with a model that was just fitted with the "
+        "defaults. *Again* is the median of additional calls. The *limit* is the time of the "
+        "products of all new rows with all fitted rows in every searched space, at the rate of "
+        "GEMM in single precision."
     )
     head = [
         "fitted",
@@ -55,8 +55,8 @@ def number_section(rows: list[Row]) -> Iterable[str]:
         return
     yield "## Choosing the number of clusters"
     yield (
-        'Seconds of a fit of the mixture, which has 20 classes, with `n_clusters="auto"` and with '
-        "the number given."
+        'Seconds to fit the mixture, which has 20 classes, with `n_clusters="auto"` and with a '
+        "given number."
     )
     lines = [
         [

@@ -90,29 +90,30 @@ def compare(rows: Iterable[Row], ours: str = OURS, theirs: str = THEIRS) -> list
 def summary(found: list[Proportion]) -> str:
     """One sentence: the median and the worst ratio."""
     if not found:
-        return "No data set has times of both methods."
+        return "No data set has times for both methods."
     worst = max(found, key=lambda one: one.ratio)
     sets = "one data set" if len(found) == 1 else f"{len(found)} data sets"
     middle = median(one.ratio for one in found)
     return (
-        f"RMGL takes {middle:.2f} times as long in the median over {sets}, and {worst.ratio:.2f} "
-        f"times at worst ({worst.dataset})."
+        f"RMGL takes {middle:.2f} times as long as spectral clustering (median over {sets}), and "
+        f"{worst.ratio:.2f} times as long at worst ({worst.dataset})."
     )
 
 
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     found = compare(rows)
-    yield "## Time beside spectral clustering"
+    yield "## Time compared with spectral clustering"
     yield (
-        "Seconds to the labels with one thread: `RMGL(n_clusters=K, random_state=0, "
-        "n_jobs=1).fit_predict(views)`, beside scikit-learn's `SpectralClustering(n_clusters=K, "
-        'affinity="nearest_neighbors", random_state=0).fit_predict(table)` on one table of all '
-        "views, which is scaled as RMGL scales them before the clock starts. *Report* is the time "
-        "of the first access to `report_`, which fits again several times. Times are medians of "
-        "one call in each of several fresh processes, in which the two methods take turns. "
-        "*Passes* are those of the last solve of all layers over their candidate edges; *rounds* "
-        "are those of layers and embedding. The *limit* is the time of the products of all pairs "
-        "of rows in every view, at the rate of GEMM in single precision with one thread."
+        "Seconds to compute the labels with one thread: `RMGL(n_clusters=K, random_state=0, "
+        "n_jobs=1).fit_predict(views)`, compared with scikit-learn's "
+        '`SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
+        "random_state=0).fit_predict(table)` on one table of all views. The table is scaled as "
+        "RMGL scales the views, before the clock starts. *Report* is the time of the first access "
+        "to `report_`, which refits the model several times. Each time is the median over several "
+        "fresh processes with one call each; the two methods take turns. *Passes* counts the "
+        "passes over the candidate edges in the last solve of all layers, and *rounds* counts the "
+        "rounds of layers and embedding. The *limit* is the time of the products of all pairs of "
+        "rows in every view, at the rate of GEMM in single precision with one thread."
     )
     yield f"**{summary(found)}**"
     yield table(HEAD, [line(one, rates) for one in sorted(found, key=lambda one: one.ratio)])

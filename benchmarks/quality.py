@@ -22,12 +22,12 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     common = [d for d in datasets if all((d, m) in by_name for m in methods)]
     yield "## NMI"
     yield (
-        "Means over up to three seeds, with one thread (other packages: one seed). "
+        "Scores are means over up to three seeds with one thread (one seed for other packages). "
         "`sklearn_spectral` is nearest-neighbor spectral clustering of the concatenated views, "
         "each scaled to [0, 1] (word counts: rows of length one) and divided by its total standard "
-        'deviation; `sklearn_spectral_our_scaling` is the same after our `scale="auto"`. A method '
-        "that ran out of time scores 0 in the mean and comes last in the rank. `leiden_multiplex` "
-        "chooses the number of clusters itself."
+        "deviation; `sklearn_spectral_our_scaling` is the same method after RMGL's "
+        '`scale="auto"`. A method that ran out of time scores 0 in the mean and is ranked last. '
+        "`leiden_multiplex` chooses the number of clusters itself."
     )
     if common != datasets:
         yield f"All {len(datasets)} data sets, and the methods that ran on all of them:"
@@ -42,8 +42,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         shown = [d for d in datasets if all((d, m) in by_name for m in ablations)]
         yield "## Ingredients"
         yield (
-            "RMGL's automatic choice with one ingredient switched off at a time, on the small data "
-            "sets; NMI, one seed:"
+            "NMI of RMGL's automatic choice with one ingredient switched off at a time, on the "
+            "small data sets, for one seed:"
         )
         yield score_table(by_name, [OURS, *ablations], shown, "nmi", difference=True)
     yield from failures(rows)
@@ -60,9 +60,9 @@ def times_section(rows: list[Row], output: Path) -> Iterable[str]:
     ]
     yield "## Whole fits"
     yield (
-        "Seconds of every method of [quality](quality.md) with one thread, at its defaults, on the "
-        "data sets that all of them ran on. `mfeat` is the handwritten digits, 2000 rows in six "
-        "views."
+        "Seconds that every method of [quality](quality.md) takes with its defaults and one "
+        "thread, on the data sets that all methods ran on. `mfeat` is the handwritten digits, with "
+        "2000 rows in six views."
     )
     order = sorted(methods, key=lambda m: value(by_name.get(("mfeat", m)), "seconds"))
     cells = [[entry(by_name[d, m], "seconds", "{:.3g}") for d in datasets] for m in order]
@@ -76,10 +76,10 @@ def times_section(rows: list[Row], output: Path) -> Iterable[str]:
 def complementary_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Complementary views"
     yield (
-        "Data of `rmgl.datasets.make_complementary_views`, in which each view separates only some "
-        "of the clusters. Mean NMI over draws, and the worst difference of a draw from spectral "
-        "clustering of the concatenated views. In the last kind, a view with other clusters "
-        "dominates."
+        "The data come from `rmgl.datasets.make_complementary_views`; each view separates only "
+        "some of the clusters. The table shows the mean NMI over draws and, in parentheses, the "
+        "worst difference of any draw from spectral clustering of the concatenated views. In the "
+        "last kind, a view with other clusters dominates."
     )
     kept = [row for row in rows if done(row)]
     score = {(row["kind"], row["draw"], row["method"]): row["nmi"] for row in kept}
@@ -149,8 +149,8 @@ def score_table(
             "method",
             *datasets,
             "mean",
-            "against all" if difference else "mean rank",
-            "worst against baseline",
+            "difference from all" if difference else "mean rank",
+            "worst difference from baseline",
         ],
         lines,
     )
@@ -177,9 +177,10 @@ def mean_ranks(scores: dict[str, np.ndarray]) -> dict[str, float]:
 def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Robustness"
     yield (
-        "NMI, and its change from the plain data: one more view of 50 columns of noise; one row in "
-        "a hundred moved in every view by ten standard deviations of each column; one row in ten "
-        "repeated; one row in five empty in each view. Means over draws."
+        "The table shows the NMI and, in parentheses, its change from the plain data. The changed "
+        "data have an additional view with 50 columns of noise; one row in a hundred moved in "
+        "every view by ten standard deviations of each column; one row in ten repeated; or one row "
+        "in five empty in each view. All values are means over draws."
     )
     apart = ("number", few_rows.CHANGE)  # tables of their own
     kept = [row for row in rows if done(row) and row["change"] not in apart]
@@ -209,8 +210,8 @@ def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
 def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Incomplete views"
     yield (
-        "The digits after a share of the (row, view) pairs was removed at random; mean NMI over "
-        "draws:"
+        "Mean NMI over draws on the digits, after a share of the (row, view) pairs was removed at "
+        "random:"
     )
     lines = []
     for share in dict.fromkeys(row["share"] for row in rows if row["what"] == "incomplete"):
@@ -235,22 +236,22 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
             for name in ("fitted", "nmi", "half", "agreement")
         }
         yield (
-            f"Models of 80 % of the digits, {len(new)} draws. The NMI of the fit is "
-            f"{mean['fitted']:.3f}. `predict` labels the other 20 % with an NMI of "
-            f"{mean['nmi']:.3f}, or {mean['half']:.3f} if each row has three of the six views. "
-            f"Given the fitted rows again, it returns their own label for {mean['agreement']:.2%}."
+            f"Models fitted on 80% of the digits ({len(new)} draws) have an NMI of "
+            f"{mean['fitted']:.3f}. `predict` labels the other 20% with an NMI of "
+            f"{mean['nmi']:.3f}, or {mean['half']:.3f} if each row has three of the six views. For "
+            f"{mean['agreement']:.2%} of the fitted rows, `predict` returns the label from the fit."
         )
 
 
 def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Missing cells"
     yield (
-        "A share of the cells of every view was removed at random. Mean NMI over draws, its "
-        "standard deviation, and the number of draws. `rmgl` takes the views as they are and "
-        "estimates distances from the columns that two rows share. `mean` and `knn` fill each view "
-        "first (scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` leaves out columns "
-        "with missing cells. The last column is `rmgl` minus `knn` on the same draws, with its "
-        "standard error."
+        "A share of the cells of every view was removed at random. The table shows the mean NMI "
+        "over draws, its standard deviation, and the number of draws. `rmgl` takes the views as "
+        "they are and estimates distances from the columns that two rows share. `mean` and `knn` "
+        "fill each view first (with scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` "
+        "leaves out columns with missing cells. The last column is the difference between `rmgl` "
+        "and `knn` on the same draws, with its standard error."
     )
     methods, lines = ("rmgl", "mean", "knn", "drop"), []
     for dataset, share in sorted(
@@ -298,12 +299,12 @@ def cell_of(rows: list[Row]) -> str:
 def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Networks"
     yield (
-        "RMGL with its defaults takes links as networks (`rmgl.Network`, also with `learn=True`) "
-        "beside the words, links as features, or the words alone. SC-ML, multiplex Leiden and "
-        "spectral clustering of the sum of all networks take the networks and the 15 nearest "
-        "neighbors of the words. The networks of webkb join pages by the pages that both link to. "
-        f"{', '.join(f'`{name}`' for name in MULTIPLEX)} are multiplex networks without features. "
-        "NMI, one seed:"
+        "RMGL, with its defaults, uses the words together with the links as networks "
+        "(`rmgl.Network`, also with `learn=True`), the links as features, or the words alone. "
+        "SC-ML, multiplex Leiden and spectral clustering of the sum of all networks use the "
+        "networks and the 15 nearest neighbors of the words. The networks of webkb connect pages "
+        "that link to the same pages. These data sets are multiplex networks without features: "
+        f"{', '.join(f'`{name}`' for name in MULTIPLEX)}. The table shows the NMI for one seed:"
     )
     by_name = {(row["dataset"], row["method"]): row for row in rows}
     datasets, methods = (
@@ -324,9 +325,10 @@ def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
 def known_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Known labels"
     yield (
-        "Ten known labels in each class (half of a class with fewer than twenty members), drawn at "
-        "random. Scores count the entities whose labels are not known, with and without the known "
-        "labels. Means over draws, and the worst difference of a draw:"
+        "In each class, ten labels drawn at random are known (half of the labels in a class with "
+        "fewer than twenty members). The scores are computed on the entities whose labels are not "
+        "known, for fits with and without the known labels. The table shows means over draws and "
+        "the worst difference of any draw:"
     )
     lines = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):

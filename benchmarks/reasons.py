@@ -1,17 +1,18 @@
 """Why goals are missed, by the text of the goal; the ledger shows those that apply."""
 
 SMALL_STEPS = (
-    "Spectral clustering computes one graph of neighbors and one embedding. A fit at the defaults "
-    "learns a layer for each view and one for all views, each for several alpha, and computes an "
-    "embedding for every step of the choice. The ratio falls as the number of rows grows."
+    "Spectral clustering computes one graph of neighbors and one embedding. A fit with the "
+    "defaults learns a layer for each view and one for all views, each for several values of "
+    "alpha, and computes an embedding for every step of the choice. The ratio falls as the number "
+    "of rows grows."
 )
 SEARCHES = (
-    "The exact search compares all pairs of rows in each view and in all views side by side, and "
-    "the candidates are then extended by further searches."
+    "The exact search compares all pairs of rows in each view and in the concatenated views, and "
+    "additional searches then extend the candidates."
 )
 TASKS = (
-    "The tasks of a search take some tenths of a second, however few rows they have, and a fit "
-    "searches several times in each of three spaces."
+    "Each task of a search takes a few tenths of a second, no matter how few rows it has, and a "
+    "fit searches several times in each of three spaces."
 )
 TIMES_SPECTRAL = "times the time of spectral clustering"
 
@@ -32,7 +33,8 @@ REASONS: dict[str, str] = {
         SEARCHES,
     ),
     "1,000,000 rows at the defaults in at most 9 GiB": (
-        "The lists of candidates of all layers are held at once while the layers are learned."
+        "The candidate lists of all layers are in memory at the same time while RMGL learns the "
+        "layers."
     ),
     "Fit of 100,000 rows by one Dask worker in at most 1.25 times the time of one thread": TASKS,
     f"Labels at the defaults in at most 3 {TIMES_SPECTRAL}, median over 18 sets, one thread": (
@@ -43,14 +45,14 @@ REASONS: dict[str, str] = {
     ),
     "The first fit where nothing is compiled yet in at most 5 s": (
         "numba compiles every loop that a fit needs. The two timed fits need the loops over all "
-        "pairs and those over lists; a fit at the defaults needs fewer."
+        "pairs and those over lists; a fit with the defaults needs fewer loops."
     ),
     "10,000 new rows against 100,000 fitted at the defaults in at most 4 s": (
         "`predict` searches three spaces, of 16, 32 and 48 columns, and compares every product "
         "with the farthest neighbor so far."
     ),
     "Fit of 100,000 rows by two Dask workers in at most 0.6 times the time of one": (
-        "Workers share the searches, and threads of the client everything else, except k-means and "
-        "the steps between searches."
+        "The workers share the searches, and the threads of the client share everything else "
+        "except k-means and the steps between searches."
     ),
 }

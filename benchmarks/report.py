@@ -28,15 +28,15 @@ from benchmarks.limits import Rates
 from benchmarks.results import Row
 from benchmarks.tables import commits, done, mark, number, table
 
-PERFORMANCE = """`python -m benchmarks all` measured this page, and `python -m benchmarks report
---output docs` wrote it; [benchmarks/README.md](../benchmarks/README.md) explains the method.
-Compare times within a table: they are those of one machine. The tables show every measured row,
-also where another method is faster or better. [Contributing](contributing.md) lists our
-goals."""
-QUALITY = """Every method runs at its defaults; nothing is tuned, and labels are for scoring only.
-We developed the defaults on these data sets, so the scores are a little flattering
-([defaults.md](defaults.md)). `python -m benchmarks all` measured this page, and `python -m
-benchmarks report --output docs` wrote it."""
+PERFORMANCE = """`python -m benchmarks all` made the measurements on this page, and `python -m
+benchmarks report --output docs` wrote the page; [benchmarks/README.md](../benchmarks/README.md)
+explains the method. Compare times only within a table, because each table comes from one machine.
+The tables show every measurement, even if another method is faster or better.
+[Contributing](contributing.md) lists our goals."""
+QUALITY = """Every method runs with its defaults. Nothing is tuned, and labels are used for scoring
+only. We developed RMGL's defaults on these data sets, so its scores are somewhat optimistic
+([defaults.md](defaults.md)). `python -m benchmarks all` made the measurements on this page, and
+`python -m benchmarks report --output docs` wrote the page."""
 
 WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 Section = Callable[[list[Row], Path], Iterable[str]]
@@ -145,13 +145,17 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## One layer"
     cells = {(row["view"], row["n"], row["regime"], row["method"]): row for row in rows}
     yield (
-        "Seconds from the data, distances included, to a KKT residual of 1e-6. *Newton* is "
-        "`learn_layer(X, alpha)`, which uses certified lists of neighbors for sparse layers of "
-        "2000 nodes; a *pass* reads all candidate pairs once. The others pass over all pairs."
+        "Seconds to compute a layer from the data, including the distances, to a KKT residual of "
+        "1e-6. *Newton* is `learn_layer(X, alpha)`, which uses certified lists of neighbors for "
+        "sparse layers of 2000 nodes. A *pass* reads all candidate pairs once. The other solvers "
+        "pass over all pairs."
     )
     yield own_solvers(cells)
-    for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges a node")):
-        yield f"View pix at {title}: seconds, times Newton's seconds, residual reached."
+    for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges per node")):
+        yield (
+            f"The pix view with {title}: seconds, the ratio to Newton's seconds, and the residual "
+            "reached."
+        )
         yield general_solvers(cells, regime)
     figures.layer(rows, output / "performance_layer.png")
     yield "![Seconds against N for every layer solver](images/performance_layer.png)"
@@ -196,7 +200,7 @@ def own_solvers(cells: dict[tuple, Row]) -> str:
         "view",
         "regime",
         "alpha",
-        "edges a node",
+        "edges per node",
         "Newton, s",
         "passes",
         "Newton over all pairs, s",
@@ -221,7 +225,9 @@ def mean_ratio(ratios: dict[tuple[str, str], list[float]], name: str) -> str:
     ]
     what = "Newton" if name == "auto" else "Newton over all pairs"
     return (
-        f"- Geometric mean of dual ascent's seconds over those of {what}: " + ", ".join(means) + "."
+        f"- Geometric mean of dual ascent's seconds divided by those of {what}: "
+        + ", ".join(means)
+        + "."
     )
 
 

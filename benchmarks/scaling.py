@@ -9,7 +9,7 @@ from benchmarks.results import Row
 from benchmarks.tables import GIB, done, gib, number, table
 
 TITLES = {
-    "rmgl_defaults": "at the defaults",
+    "rmgl_defaults": "with the defaults",
     "rmgl_approximate": "with approximate candidates",
 }
 
@@ -17,15 +17,16 @@ TITLES = {
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## Scale"
     yield (
-        "`RMGL(n_clusters=K).fit(views)` with nothing else given, the same with "
-        '`candidates="approximate"`, and scikit-learn\'s spectral clustering of the concatenated '
-        "views, on two views of a Gaussian mixture (16 and 32 columns, 20 classes; each view "
-        "cannot tell apart two pairs of them) and of MNIST (pixels and histograms of oriented "
-        "gradients). *Neighbors* is the search for candidate edges with its certificate, and the "
-        "choice of all parameters. A certified layer is exact over all pairs of rows. Memory is "
-        "the most that the process held in each stage. The *limit* is the time of the products of "
-        "all pairs of rows, once in each view and once in all views side by side, at the rate of "
-        "GEMM in single precision; a search that rules out whole tiles can beat it."
+        "The tables compare `RMGL(n_clusters=K).fit(views)` without other arguments, the same fit "
+        'with `candidates="approximate"`, and scikit-learn\'s spectral clustering of the '
+        "concatenated views. The data are two views of a Gaussian mixture (16 and 32 columns, 20 "
+        "classes; each view merges two pairs of classes) and of MNIST (pixels and histograms of "
+        "oriented gradients). *Neighbors* includes the search for candidate edges, its "
+        "certificate, and the choice of all parameters. A certified layer is exact over all pairs "
+        "of rows. Memory is the peak memory of the process in each stage. The *limit* is the time "
+        "of the products of all pairs of rows, once in each view and once in the concatenated "
+        "views, at the rate of GEMM in single precision; a search that rules out whole tiles can "
+        "beat it."
     )
     finished = [row for row in rows if done(row)]
     chosen = [row for row in finished if "stages" in row["extra"]]
@@ -122,7 +123,7 @@ def steps_table(rows: list[Row]) -> Iterable[str]:
             ]
         )
     if told:
-        yield ("Seconds of the steps in order, and of the report, which is not part of the fit:")
+        yield "Seconds for each step, in order, and for the report, which is not part of the fit:"
         yield table(["N", *names, "report"], lines)
 
 
@@ -147,7 +148,7 @@ def certificate_table(rows: list[Row]) -> str:
         "layers",
         "largest KKT residual",
         "largest gap",
-        "edges a node",
+        "edges per node",
         "rounds",
         "eigen-residual",
         "NMI",

@@ -16,14 +16,14 @@ MIB = 1 << 20
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## Sparse views"
     yield (
-        "Documents of 20 topics in two views of 50,000 words each; a document has about 100 of the "
-        "words, a quarter of them drawn from those of its topic. Seconds to the labels at the "
-        "defaults, beside scikit-learn's spectral clustering of both views in one sparse table, "
-        "with one thread. *More memory* is the most that the process held during the call beyond "
-        "what it held before; *times the input* divides it by the bytes of the non-zeros and their "
-        "indices. The *limit* is the time of reading, at the memory's bandwidth, the "
-        f"{ENTRY_BYTES} bytes of every non-zero that a product of two rows multiplies, for all "
-        "pairs."
+        "Documents on 20 topics in two views of 50,000 words each. A document contains about 100 "
+        "of the words, a quarter of which are drawn from the words of its topic. Seconds to "
+        "compute the labels with the defaults and one thread, compared with scikit-learn's "
+        "spectral clustering of both views in one sparse table. *More memory* is the peak memory "
+        "of the process during the call minus its memory before the call; *times the input* "
+        "divides this difference by the size of the non-zeros and their indices. The *limit* is "
+        f"the time needed to read, at the memory's bandwidth, the {ENTRY_BYTES} bytes of every "
+        "non-zero that a product of two rows multiplies, for all pairs."
     )
     found = compare(rows)
     head = [

@@ -45,8 +45,8 @@ def faster(both: list[tuple[Row, Row]]) -> str:
     ours, theirs = max(won, key=lambda pair: pair[1]["seconds"] / pair[0]["seconds"])
     least = min(ours["n"] for ours, _ in won)
     return (
-        f"**Large data are fast.** From {least:,} rows on, a fit at the defaults takes less time "
-        "than scikit-learn's spectral clustering of the concatenated views: "
+        f"**Large data are fast.** With {least:,} or more rows, a fit with the defaults takes less "
+        "time than scikit-learn's spectral clustering of the concatenated views: "
         f"{ours['n']:,} rows of {figures.SHORT.get(ours['data'], ours['data'])} take "
         f"{ours['seconds']:.0f} s instead of {theirs['seconds']:.0f} s (NMI {ours['nmi']:.3f} and "
         f"{theirs['nmi']:.3f})."
@@ -93,13 +93,13 @@ def ahead(rows: list[Row]) -> str:
     difference = {d: nmi[OURS, d] - max(nmi[m, d] for m in others) for d in sets}
     won = sum(value >= 0 for value in difference.values())
     behind = sorted((value, d) for d, value in difference.items() if value < -BEHIND)
-    named = ", ".join(f"{d} {value:+.2f}" for value, d in behind)
-    lost = f"It is behind on {named}." if behind else "It is not behind on any of them."
+    named = ", ".join(f"{d} ({value:+.2f})" for value, d in behind)
+    lost = f"It is behind on these: {named}." if behind else "It is not behind on any of them."
     return (
-        f"**At the defaults, RMGL reaches a mean NMI of {means[OURS]:.3f} on {len(sets)} public "
-        f"data sets**; the best of the baselines on the concatenated views, `{best}`, reaches "
+        f"**With its defaults, RMGL reaches a mean NMI of {means[OURS]:.3f} on {len(sets)} public "
+        f"data sets**; the best baseline on the concatenated views, `{best}`, reaches "
         f"{means[best]:.3f}. RMGL is at least as good as all baselines on {won} of {len(sets)} "
-        f"sets. {lost}"
+        f"data sets. {lost}"
     )
 
 
@@ -107,13 +107,13 @@ def verdicts(rows: list[Row]) -> str:
     """What the words of the report are worth."""
     known = [row for row in rows if done(row) and not row["dataset"].startswith("cloud")]
     means = [
-        f"{np.mean(own):.2f} for *{word}*"
+        f"{np.mean(own):.2f} (*{word}*)"
         for word in ("good", "fair", "poor")
         if (own := [row["ari"] for row in known if row["trust"] == word])
     ]
     if not means:
         return ""
     return (
-        "The report rates every result, and the rating is informative: on sets with known classes, "
-        f"the mean adjusted Rand index is {', '.join(means)}."
+        "The report rates every result, and the rating is informative: on data sets with known "
+        f"classes, the mean adjusted Rand index by rating is {', '.join(means)}."
     )

@@ -1,9 +1,9 @@
-"""Views with missing cells: the distances of RMGL against filling them in first, and against
+"""Views with missing cells: compare RMGL's distances with filling the cells first and with
 dropping columns.
 
-A share of the cells of every view is removed at random. RMGL takes the views as they are (`rmgl`),
-or after scikit-learn's `SimpleImputer` (`mean`) or `KNNImputer` (`knn`, five neighbors) has filled
-each view, or without the columns that lack a cell (`drop`).
+A share of the cells of every view is removed at random. RMGL gets the views as they are (`rmgl`),
+filled by scikit-learn's `SimpleImputer` (`mean`) or `KNNImputer` (`knn`, five neighbors), or
+without the columns that contain missing cells (`drop`).
 """
 
 from functools import partial

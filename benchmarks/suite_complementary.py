@@ -1,5 +1,5 @@
-"""Views that each separate only some of the clusters: generated data of many kinds, RMGL and
-spectral clustering of the concatenation.
+"""Views that each separate only some of the clusters: compare RMGL with spectral clustering of the
+concatenated views on many kinds of generated data.
 """
 
 from functools import partial

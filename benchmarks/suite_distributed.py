@@ -1,4 +1,4 @@
-"""One and two Dask workers of one thread: the exact search, and whole fits."""
+"""The exact search and whole fits on one and two Dask workers with one thread each."""
 
 from collections.abc import Callable
 from functools import partial

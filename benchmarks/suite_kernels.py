@@ -1,5 +1,5 @@
-"""The machine's rates, from which limits are computed: products of two square matrices (GEMM), and
-a compiled sum over a long array.
+"""The machine's rates, which determine the limits: products of two square matrices (GEMM) and a
+compiled sum over a long array.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
-"""What known labels are worth: ten a class, three draws, against the answer without them.
+"""The benefit of known labels: ten per class in three draws, compared with fits without them.
 
-NMI and accuracy are those of the entities whose labels are not known. A class with fewer than
-twenty members has half of them known.
+NMI and accuracy are computed on the entities whose labels are not known. In a class with fewer than
+twenty members, half of the labels are known.
 """
 
 from functools import partial

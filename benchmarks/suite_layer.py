@@ -1,8 +1,9 @@
 """Seconds to a KKT residual of 1e-6 for one layer.
 
-The six views of the digits at the paper's alpha and at one that leaves about 15 edges a node, by
-Newton's method and by the paper's dual ascent; then the pix view at N = 100, 500 and 2000 by every
-solver, general ones too. A solver that runs out of time at some N is not tried at a larger one.
+Newton's method and the paper's dual ascent solve the six views of the digits with the paper's alpha
+and with an alpha that leaves about 15 edges per node. Then every solver, including general ones,
+solves the pix view with N = 100, 500 and 2000. A solver that runs out of time at some N is not
+tried at a larger N.
 """
 
 from collections.abc import Iterator

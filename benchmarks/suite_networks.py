@@ -1,11 +1,11 @@
-"""Links between documents as networks, beside their words; and multiplex networks without features.
+"""Documents with words and with links as networks, and multiplex networks without features.
 
-Words come first, then one symmetric matrix for each network. The links of webkb lead to other pages
-than its own, so its networks join pages by the number of pages that both link to. Links taken as
-features are all views as they are stored, diagonals included: without them, entities that are
-linked with nobody else have rows of zeros. Two multiplex networks come with networkx: the karate
-club (who met, and who met in at least three places) and the women of Davis (who met at the first
-and at the last seven events).
+The words come first, followed by one symmetric matrix for each network. The links of webkb lead to
+pages outside the data set, so its networks connect two pages by the number of pages that both link
+to. Links used as features are all views as they are stored, including their diagonals: without
+these, entities with no other links would have rows of zeros. Two multiplex networks come with
+networkx: the karate club (who met, and who met in at least three places) and the women of Davis
+(who met at the first and at the last seven events).
 """
 
 from functools import partial

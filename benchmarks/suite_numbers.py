@@ -1,5 +1,6 @@
-"""Is the range of numbers of clusters calibrated? What n_clusters="auto" chooses, and its range,
-beside the number of classes: public sets, some of their rows and classes, and clouds.
+"""Is the range of numbers of clusters calibrated? Compare the number that n_clusters="auto"
+chooses, and its range, with the number of classes: public sets, some of their rows and classes, and
+clouds.
 """
 
 import csv

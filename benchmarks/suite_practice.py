@@ -1,12 +1,12 @@
-"""Incomplete views and new rows on the digits; how long labeling new rows of a large mixture takes,
-and how long the choice of the number of clusters.
+"""Incomplete views and new rows on the digits; the time to label new rows of a large mixture, and
+to choose the number of clusters.
 
-A share of the (row, view) pairs of the digits is removed at random, three draws; a fifth of the
-rows is left out of the fit and labeled afterwards, with all views and with three of six, drawn for
-each row; 10 000 new rows of the mixture are labeled by a model of 100 000, learned at the defaults.
-The mixture of 5000 and of 50 000 rows is fitted with the number of clusters given and with
-`n_clusters="auto"` (300 000 rows: `--dataset 300000`). `--only` names what is measured:
-"incomplete", "new rows", "many new rows", "number".
+A share of the (row, view) pairs of the digits is removed at random in three draws. A fifth of the
+rows is left out of the fit and labeled afterwards, with all views and with three of the six views,
+drawn for each row. A model that was fitted on 100,000 rows of the mixture with the defaults labels
+10,000 new rows. The mixture with 5000 and with 50,000 rows is fitted with a given number of
+clusters and with `n_clusters="auto"` (300,000 rows: `--dataset 300000`). `--only` selects what is
+measured: "incomplete", "new rows", "many new rows" or "number".
 """
 
 from functools import partial

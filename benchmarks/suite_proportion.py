@@ -1,11 +1,11 @@
-"""How many times as long as spectral clustering of the concatenated views a fit at the defaults
-takes, with one thread.
+"""The time of a fit with the defaults, relative to spectral clustering of the concatenated views,
+with one thread.
 
 RMGL gets the views as they are. scikit-learn's SpectralClustering gets one table of all views,
-scaled as RMGL scales them; scaling is not part of its time. Every timing is that of one call for
-labels in a fresh process, after a first call that is not timed; RMGL's report is timed after it,
-apart. The two take turns, so that what else the machine does meets both; the ratio is that of their
-medians.
+scaled as RMGL scales them; its time does not include the scaling. Every timing measures one call
+that computes labels in a fresh process, after a first call that is not timed. RMGL's report is
+timed separately after that. The two methods take turns, so that other programs on the machine
+affect both; the ratio is the ratio of their medians.
 """
 
 from dataclasses import replace

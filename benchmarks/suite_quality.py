@@ -1,8 +1,8 @@
-"""How good the labels are at every method's defaults: all labeled data sets, up to three seeds,
+"""The quality of the labels with every method's defaults: all labeled data sets, up to three seeds,
 nothing tuned.
 
 RMGL and the methods that cluster the concatenated views run on all data sets, other packages on the
-ten of `COMPARED`, and RMGL without one of its ingredients on small ones. Methods get the views
+ten in `COMPARED`, and RMGL without one of its ingredients on small data sets. Methods get the views
 scaled to [0, 1] (word counts: rows of length one), except those that scale views themselves.
 """
 

@@ -1,4 +1,4 @@
-"""What a noise view, rows moved far out, repeated rows and empty rows cost, and fits of 60 rows."""
+"""The effect of a noise view, rows moved far out, repeated rows and empty rows; fits of 60 rows."""
 
 from functools import partial
 

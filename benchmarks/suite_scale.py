@@ -1,9 +1,9 @@
 """Seconds by stage, and memory, as N grows: two views of a Gaussian mixture and of MNIST.
 
-RMGL at its defaults (`rmgl_defaults`) and with approximate candidates (`rmgl_approximate`), beside
-scikit-learn's spectral clustering (`sklearn_spectral`, up to 100 000 rows). One timed call; the
-first call, which is not timed, takes a few thousand rows. A size for which the machine has too
-little free memory is skipped, and its row says so.
+RMGL with its defaults (`rmgl_defaults`) and with approximate candidates (`rmgl_approximate`),
+compared with scikit-learn's spectral clustering (`sklearn_spectral`, up to 100,000 rows). One call
+is timed; a first call, which is not timed, uses a few thousand rows. If the machine has too little
+free memory for a size, the size is skipped, and its row says so.
 """
 
 from functools import partial

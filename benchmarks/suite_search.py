@@ -1,10 +1,11 @@
-"""Exact nearest neighbors: the search of this package, with one thread and with all, beside
-scikit-learn's and faiss's, 30 neighbors.
+"""Exact nearest neighbors: compare the search of this package, with one thread and with all
+threads, with the searches of scikit-learn and faiss for 30 neighbors.
 
-100 000 rows of 16, 32, 128 and 784 dense columns: the two views of the mixture; 128 columns of
-normal noise, in which no row can be ruled out early; and pixels, all of MNIST and 30 000 rows
-between two images of the same digit. Then 20 000 documents as sparse counts of words. `--dataset`
-names a data set (mixture, noise, mnist, documents) or a view.
+The data are 100,000 rows with 16, 32, 128 and 784 dense columns: the two views of the mixture; 128
+columns of normal noise, in which no row can be ruled out early; and pixels, that is, all of MNIST
+and 30,000 rows that lie between two images of the same digit. The last data set is 20,000 documents
+as sparse counts of words. `--dataset` names a data set (mixture, noise, mnist, documents) or a
+view.
 """
 
 from dataclasses import replace

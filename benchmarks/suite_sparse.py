@@ -1,8 +1,8 @@
-"""Documents as sparse counts of words, 20 topics, two views of 50 000 words: RMGL in proportion to
-spectral clustering, as in `proportion`.
+"""Documents on 20 topics as sparse counts of words, in two views of 50,000 words: RMGL compared
+with spectral clustering, as in `proportion`.
 
 scikit-learn's SpectralClustering gets the sparse table of both views, scaled as RMGL scales them.
-One thread each. The largest size is measured once.
+Each method uses one thread. The largest size is measured once.
 """
 
 from dataclasses import replace

@@ -1,9 +1,9 @@
 """What a user waits for before anything is computed: imports, the help of the command, and the
-first fit where nothing is compiled yet.
+first fit when nothing is compiled yet.
 
-Every timing is that of a fresh process. Beside them are those of what they cannot do without: an
-interpreter that ends at once, and the import of numpy and scipy. The first fit is two small ones,
-over all pairs and over lists of neighbors, without the imports before them.
+Every timing measures a fresh process. For comparison, the suite also times the necessary parts: an
+interpreter that exits immediately, and the import of numpy and scipy. The first fit consists of two
+small fits, over all pairs and over lists of neighbors, without the imports before them.
 """
 
 import subprocess

@@ -1,5 +1,5 @@
-"""Is the verdict calibrated? The evidence for answers, beside how well they agree with the classes:
-public sets, some of their rows and classes, and clouds without clusters.
+"""Is the verdict calibrated? Compare the evidence for clusterings with their agreement with the
+classes: public sets, some of their rows and classes, and clouds without clusters.
 """
 
 import csv

@@ -1,10 +1,10 @@
-"""Choosing K: digits that have clusters, and data that has none
-=============================================================
+"""Choosing K: digits that have clusters, and data that have none
+==============================================================
 
 This example shows how RMGL chooses the number of clusters by modularity times the square of the
-silhouette, which other numbers are about as good, and when not to trust the answer. RMGL also
-returns some K for data without clusters, but with low confidence. Even if the confidence is high,
-look at the other stable resolutions.
+silhouette, which other numbers are about as good, and when not to trust the result. RMGL also
+chooses a K for data without clusters, but with low confidence. Even if the confidence is high, look
+at the other stable resolutions.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from rmgl.plots import COLORS
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every fourth row only")
+parser.add_argument("--quick", action="store_true", help="use only every fourth row")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -31,7 +31,7 @@ data = load_uci_digits()
 rows = slice(None, None, 4 if args.quick else 1)
 digits = {name: X[rows] for name, X in data.views.items()}
 random = np.random.default_rng(0)
-hidden = random.normal(size=(data.target[rows].size, 5))  # one round cloud, seen twice
+hidden = random.normal(size=(data.target[rows].size, 5))  # one round cloud in two views
 cloud = {
     name: hidden @ random.normal(size=(5, 20)) + random.normal(size=(len(hidden), 20))
     for name in ("left", "right")

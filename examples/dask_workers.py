@@ -1,7 +1,7 @@
-"""Dask workers: they search for neighbors
-=======================================
+"""Dask workers: a fit with a shared neighbor search
+=================================================
 
-The workers search for neighbors, and the result is the same as on one machine. Two views of a
+The workers search for neighbors, and the result is the same as without workers. Two views of a
 mixture are stored as ``.npy`` files. The example kills one of the two workers during the fit. With
 workers on many machines, only the line that creates the client changes.
 """
@@ -22,14 +22,14 @@ from rmgl.plots import plot_embedding
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="3000 rows")
+parser.add_argument("--quick", action="store_true", help="use only 3000 rows")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
 
 
 def store_views(folder, n_rows):
-    """Two views of a Gaussian mixture of five classes, each in a file."""
+    """Store two views of a Gaussian mixture of five classes, and return their files."""
     random = np.random.default_rng(0)
     target = random.integers(5, size=n_rows)
     views = {}
@@ -66,7 +66,7 @@ def main():
 
     for layer, expected in zip(model.layers_, alone.layers_, strict=True):
         apart = abs(layer.adjacency - expected.adjacency).max()
-        print(f"{layer.message}; largest difference from one machine {apart:.0e}")
+        print(f"{layer.message}; largest difference from a fit on one machine {apart:.0e}")
     print(f"Same labels as on one machine: {(model.labels_ == alone.labels_).all()}")
     figure, axes = plt.subplots(figsize=(5, 5), layout="constrained")
     plot_embedding(model.embedding_, model.labels_, ax=axes)

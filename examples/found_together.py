@@ -1,11 +1,12 @@
-"""Found together: which clusters return when a fifth is left out
-==============================================================
+"""Found together: which clusters return when a fifth of the entities is left out
+==============================================================================
 
 Do the clusters depend on this particular sample? ``plot_coclustering`` leaves out a random fifth of
 the entities, clusters the others again, and repeats this several times. Each cell of the picture is
 the share of the draws in which two entities are in the same cluster. Dark blocks on the diagonal
-are stable clusters. Shades outside the blocks show clusters that exchange entities. Above 2000
-entities, or with ``by_cluster=True``, the picture shows the shares of pairs of clusters as numbers.
+are stable clusters. Shades outside the blocks show clusters that exchange entities. With more than
+2000 entities, or with ``by_cluster=True``, the picture shows the shares of pairs of clusters as
+numbers.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from rmgl.plots import coclustering_data, plot_coclustering
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every fourth row only")
+parser.add_argument("--quick", action="store_true", help="use only every fourth row")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -30,7 +31,7 @@ args.output.mkdir(parents=True, exist_ok=True)
 
 data = load_uci_digits()
 rows = slice(None, None, 4 if args.quick else 1)
-views = {name: data.views[name][rows] for name in ("fou", "mor")}  # two weak views of six
+views = {name: data.views[name][rows] for name in ("fou", "mor")}  # two weak views out of six
 target = data.target[rows]
 model = RMGL(n_clusters=10, random_state=0).fit(views)
 
@@ -40,9 +41,9 @@ for cluster, share in enumerate(np.diag(found.shares)):
     others = np.delete(np.arange(10), cluster)
     other = others[np.argmax(found.shares[cluster, others])]
     print(
-        f"cluster {cluster} (mostly {names[cluster]}): its members are together in {share:.0%} of "
-        f"the draws, and with those of cluster {other} (mostly {names[other]}) in "
-        f"{found.shares[cluster, other]:.0%}"
+        f"cluster {cluster} (mostly {names[cluster]}): two members are found together in "
+        f"{share:.0%} of the draws, and a member is found together with one of cluster {other} "
+        f"(mostly {names[other]}) in {found.shares[cluster, other]:.0%}"
     )
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 5.2), layout="constrained")

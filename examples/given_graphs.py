@@ -22,7 +22,7 @@ from rmgl.plots import COLORS
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="two networks in place of ten")
+parser.add_argument("--quick", action="store_true", help="draw two networks instead of ten")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -30,9 +30,9 @@ args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
 GROUP = np.repeat(np.arange(6), 60)
-# probability of an edge between groups; within them it is 0.15
+# probability of an edge between groups; within a group it is 0.15
 NOISE = {"friendship": 0.02, "work": 0.035, "messages": 0.05}
-# two groups that look like one in the layer
+# the two groups that look like one in a layer
 MERGED = {"friendship": (0, 1), "work": (2, 3), "messages": (4, 5)}
 
 

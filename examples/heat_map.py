@@ -3,9 +3,9 @@
 
 This example clusters 178 wines by their chemistry in two views: minerals and acids, and phenols and
 color. The heat map has one column for each wine, ordered by cluster, and one block of features for
-each view. The bars on top show columns that took no part in the fit: the known cultivar and the
-alcohol. Light means a large value, also in grayscale. A feature that is light in only one cluster
-characterizes this cluster.
+each view. The bars at the top show columns that are not used in the fit: the known cultivar and the
+alcohol content. Light colors mean large values, also in grayscale. A feature that is light in only
+one cluster characterizes this cluster.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from rmgl.plots import heatmap_data, plot_heatmap
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="the same: the data are small")
+parser.add_argument("--quick", action="store_true", help="no effect, because the data are small")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -29,7 +29,7 @@ args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
 
 wine = load_wine(as_frame=True)
-order = np.random.default_rng(0).permutation(len(wine.data))  # they are sorted by cultivar
+order = np.random.default_rng(0).permutation(len(wine.data))  # the rows are sorted by cultivar
 table = wine.data.iloc[order].reset_index(drop=True)
 views = {
     "minerals and acids": table[["malic_acid", "ash", "alcalinity_of_ash", "magnesium", "proline"]],
@@ -49,7 +49,7 @@ cultivar = np.array(["first", "second", "third"])[wine.target.to_numpy()[order]]
 
 model = RMGL(n_clusters=3, random_state=0).fit(views)
 accuracy = clustering_accuracy(cultivar, model.labels_)
-print(f"Accuracy with the cultivars, which were not used: {accuracy:.2f}")
+print(f"Accuracy compared with the cultivars, which were not used in the fit: {accuracy:.2f}")
 found = heatmap_data(model, n_features=6)
 for view, feature, values in zip(found.views, found.features, found.values, strict=True):
     means = [values[found.clusters == cluster].mean() for cluster in range(model.n_clusters_)]

@@ -3,7 +3,7 @@
 
 Rows of NaN mark entities that are missing from a view. RMGL does not impute them. The picture
 compares RMGL with a scikit-learn pipeline that imputes the missing rows and then applies spectral
-clustering to the columns of all views.
+clustering to the concatenated views.
 """
 
 import argparse
@@ -24,7 +24,9 @@ from rmgl.plots import COLORS
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every fourth digit, two shares")
+parser.add_argument(
+    "--quick", action="store_true", help="use every fourth digit and two shares of missing pairs"
+)
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -38,7 +40,7 @@ shares = (0.0, 0.5) if args.quick else (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def hide(share):
-    """The views with a share of their rows set to NaN; every digit keeps at least one view."""
+    """Set a share of the rows of all views to NaN; every digit keeps at least one view."""
     random = np.random.default_rng(0)
     missing = random.random((target.size, len(views))) < share
     bare = np.flatnonzero(missing.all(axis=1))
@@ -47,7 +49,7 @@ def hide(share):
 
 
 def filled(imputer):
-    """A scikit-learn pipeline on the concatenated columns of all views."""
+    """Return a function that clusters the concatenated views with a scikit-learn pipeline."""
     spectral = SpectralClustering(
         10, affinity="nearest_neighbors", n_neighbors=10, assign_labels="cluster_qr", random_state=0
     )

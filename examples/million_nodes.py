@@ -1,9 +1,9 @@
 """A million nodes, with every layer certified to be exact
 =======================================================
 
-This example shows how long each stage of such a fit takes, and how to check the certificate of a
-layer; ``--quick`` uses 3000 rows. With a number for beta, RMGL skips the automatic choice (a
-consensus layer, weights of the views, guidance), which takes about twice as long.
+This example shows how long each stage of a fit of a million rows takes, and how to check the
+certificate of a layer. ``--quick`` uses 3000 rows. The example sets beta, so RMGL skips the
+automatic choice (a consensus layer, view weights, and guidance), which takes about twice as long.
 docs/performance.md shows how time and memory grow with the number of rows.
 """
 
@@ -21,7 +21,7 @@ from rmgl.plots import COLORS
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="3000 rows")
+parser.add_argument("--quick", action="store_true", help="use only 3000 rows")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )

@@ -5,7 +5,7 @@ This example shows how to go from MuData to clusters and back (``rmgl.from_mudat
 ``rmgl.to_mudata``), and what the report says. RNA does not separate CD4 from CD8 T cells, and
 protein does not separate monocytes from dendritic cells. RMGL therefore places cells with only one
 of the two modalities after the fit, and cannot distinguish some of them. The example needs the
-extras ``plot`` and ``scverse``.
+``plot`` and ``scverse`` extras.
 """
 
 import argparse
@@ -30,7 +30,7 @@ except ImportError as error:
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="600 cells")
+parser.add_argument("--quick", action="store_true", help="use only 600 cells")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -84,12 +84,12 @@ ours, theirs = (
     normalized_mutual_info_score(true[whole], labels) for labels in (found[whole], spectral)
 )
 print(
-    f"On the {whole.size} cells with both: RMGL {ours:.3f}, spectral clustering of both "
-    f"views concatenated {theirs:.3f}."
+    f"On the {whole.size} cells with both: RMGL {ours:.3f}, spectral clustering of the "
+    f"concatenated views {theirs:.3f}."
 )
 print(
-    f"{model.placed_.size} cells were placed after the fit. How far the answer can be "
-    f"trusted: {model.report_.trust}."
+    f"{model.placed_.size} cells were placed after the fit. Trust in the "
+    f"clusters: {model.report_.trust}."
 )
 print(
     "\n".join(f"The report warns: {warning}." for warning in model.report_.warnings)
@@ -108,8 +108,8 @@ ax.set(
     xticks=range(6), xticklabels=TYPES, yticks=range(6), yticklabels=table.index, xlabel="true type"
 )
 title = (
-    f"Cells by cluster and type. NMI where both are measured: {ours:.2f};\nwith the cells that "
-    f"lack one: {scores['both']:.2f}"
+    f"Cells by cluster and type. NMI of cells with both views: {ours:.2f};\n"
+    f"of all cells: {scores['both']:.2f}"
 )
 ax.set(title=title, ylabel="cluster")
 figure.savefig(args.output / "multi_omics.png", dpi=120)

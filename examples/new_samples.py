@@ -1,7 +1,7 @@
 """New samples: labels for rows that the model has not seen
 ========================================================
 
-This example shows how to use ``predict``, how to read the shares of edge weight in
+This example shows how to use ``predict``, how to interpret the shares of edge weight in
 ``predict_proba`` as confidence, how to see with ``by_view=True`` where the views disagree, and how
 to ``save`` and ``load`` a model. Labels are used for scoring only.
 """
@@ -22,7 +22,7 @@ from rmgl.plots import COLORS
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every second digit only")
+parser.add_argument("--quick", action="store_true", help="use only every second digit")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -34,11 +34,11 @@ random = np.random.default_rng(0)
 chosen = random.permutation(data.target.size)[:: 2 if args.quick else 1]
 known, new = np.split(chosen, [int(0.8 * chosen.size)])
 model = RMGL(n_clusters=10, random_state=0).fit({name: X[known] for name, X in data.views.items()})
-# of each cluster
+# the digit of each cluster
 _, digit = linear_sum_assignment(-contingency_matrix(model.labels_, data.target[known]))
 
 full = {name: X[new] for name, X in data.views.items()}
-# three of the six views of every new digit
+# every new digit lacks three of the six views
 absent = random.permuted(np.tile(np.arange(6) < 3, (new.size, 1)), axis=1)
 half = {name: np.where(absent[:, [m]], np.nan, X) for m, (name, X) in enumerate(full.items())}
 shares = {
@@ -80,7 +80,7 @@ print(
 
 doubtful = int(shares["all six views"].max(axis=1).argmin())
 votes = model.predict_proba({name: X[[doubtful]] for name, X in full.items()}, by_view=True)[0]
-votes = votes / votes.sum(axis=1, keepdims=True)  # shares within each layer, whatever its weight
+votes = votes / votes.sum(axis=1, keepdims=True)  # shares within each layer
 figure, (ax, bars) = plt.subplots(
     1, 2, figsize=(12, 4.6), layout="constrained", width_ratios=(4, 3)
 )
@@ -110,11 +110,11 @@ sure, correct = (
     np.concatenate(list(right.values())),
 )
 title = (
-    f"The surer, the better: {correct[sure].mean():.1%} correct above 95%, "
+    f"Confident labels are better: {correct[sure].mean():.1%} correct above 95%, "
     f"{correct[~sure].mean():.0%} below"
 )
 ax.set(yticks=range(0, 101, 20), ylim=(0, 135), title=title)
-named = votes.sum(axis=0).argsort()[::-1][:2]  # the two clusters that the layers name most
+named = votes.sum(axis=0).argsort()[::-1][:2]  # the two clusters with the largest shares
 parts = {
     **{f"cluster of {digit[c]}": votes[:, c] for c in named},
     "all others": 1 - votes[:, named].sum(axis=1),

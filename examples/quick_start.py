@@ -23,7 +23,7 @@ from rmgl.plots import COLORS, embedding_data
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every fourth digit only")
+parser.add_argument("--quick", action="store_true", help="use only every fourth digit")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -32,7 +32,7 @@ args.output.mkdir(parents=True, exist_ok=True)
 
 data = load_uci_digits()
 rows = slice(None, None, 4 if args.quick else 1)
-# one matrix per view, the same rows in each
+# one matrix per view, with the same rows in each
 views = {name: X[rows] for name, X in data.views.items()}
 target = data.target[rows]  # for scoring only
 
@@ -40,7 +40,7 @@ model = RMGL(n_clusters=10, random_state=0)
 labels = model.fit_predict(views)
 
 print(model.report_)
-# the best matching of clusters and digits
+# match clusters and digits as well as possible
 _, digit = linear_sum_assignment(-contingency_matrix(labels, target))
 wrong = digit[labels] != target
 nmi = normalized_mutual_info_score(target, labels)

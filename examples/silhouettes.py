@@ -1,14 +1,14 @@
-"""Silhouettes: which clusters are compact, and who is between two
-===============================================================
+"""Silhouettes: which clusters are compact, and which entities are between two clusters
+====================================================================================
 
 The silhouette of an entity compares the distance to its own cluster with the distance to the
-nearest other cluster, in the common embedding. It is near 1 far from all other clusters, 0 between
-two clusters, and negative if another cluster is nearer. The picture shows all entities, cluster by
-cluster. The data are 569 breast tumors with three views: the mean, the standard error and the
-largest values of the cell nuclei. With all three views, few tumors have small silhouettes, and the
-clusters of these are often wrong. Silhouettes are larger in the embedding than in the data, because
-the embedding separates the clusters. Compare them with one another, and not with those of other
-methods.
+nearest other cluster, in the common embedding. It is near 1 if the entity is far from all other
+clusters, 0 if it is between two clusters, and negative if another cluster is nearer. The picture
+shows all entities, cluster by cluster. The data are 569 breast tumors with three views: the mean,
+the standard error and the largest values of the cell nuclei. With all three views, few tumors have
+small silhouettes, and these tumors are often in the wrong cluster. Silhouettes are larger in the
+embedding than in the data, because the embedding separates the clusters. Compare the silhouettes of
+RMGL with one another, but not with those of other methods.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from rmgl.plots import plot_silhouettes, silhouettes_data
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every second tumor only")
+parser.add_argument("--quick", action="store_true", help="use only every second tumor")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -43,11 +43,11 @@ for ax, names in zip(axes, (("error",), tuple(views)), strict=True):
     below = found.entities[found.silhouettes < 0.2]
     kinds = np.array([np.bincount(target[model.labels_ == k]).argmax() for k in range(2)])
     wrong = kinds[model.labels_] != target
-    title = "view error alone" if len(names) == 1 else "all three views"
+    title = "error view alone" if len(names) == 1 else "all three views"
     print(f"{title}: mean silhouette {found.mean:.2f}, {below.size} of {target.size} below 0.2;")
     print(
         f"  {wrong[below].mean() if below.size else 0:.0%} of these are in the cluster of the "
-        f"other diagnosis, and {np.delete(wrong, below).mean():.0%} of the rest"
+        f"other diagnosis, compared with {np.delete(wrong, below).mean():.0%} of the others"
     )
     plot_silhouettes(model, ax=ax)
     ax.set_title(f"{title.capitalize()}: {ax.get_title().lower()}")

@@ -1,12 +1,12 @@
-"""Survival curves: do patients of one cluster live longer?
+"""Survival curves: do patients in one cluster live longer?
 ========================================================
 
-This example clusters patients by two molecular tables and compares their survival, which had no
-part in the fit. ``associate`` computes the log-rank test and the median survival of each cluster,
-and ``plot_survival`` draws the Kaplan-Meier curves with their 95 % confidence bands. Ticks on a
+This example clusters patients by two molecular tables and compares their survival, which is not
+used in the fit. ``associate`` computes the log-rank test and the median survival of each cluster,
+and ``plot_survival`` draws the Kaplan-Meier curves with their 95% confidence bands. Ticks on a
 curve mark patients who were still alive when they were last seen. The left picture shows the
-clusters of both tables. The right picture shows the clusters of RNA alone, which join two subtypes
-and hide that their patients differ in survival.
+clusters from both tables. The right picture shows the clusters from RNA alone, which merge two
+subtypes and hide the difference in survival between them.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from rmgl.plots import plot_survival
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="300 patients in place of 1200")
+parser.add_argument("--quick", action="store_true", help="use 300 patients instead of 1200")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -54,7 +54,9 @@ for ax, (name, model) in zip(axes, answers.items(), strict=True):
     print(f"{name}: {model.n_clusters_} clusters")
     print(found.survival)
     for pair in found.pairs:
-        print(f"  cluster {pair.first} against {pair.second}: log-rank q = {pair.q_value:.1g}")
+        print(
+            f"  cluster {pair.first} compared with {pair.second}: log-rank q = {pair.q_value:.1g}"
+        )
     plot_survival(found, ax=ax)
     ax.set_title(f"{name}: {model.n_clusters_} clusters, log-rank p = {found.rows[0].p_value:.0e}")
 figure.savefig(args.output / "survival_curves.png", dpi=120)

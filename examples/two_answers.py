@@ -1,13 +1,13 @@
-"""Two answers: who moves from which cluster to which
-==================================================
+"""Two clusterings: which entities move from which cluster to which
+================================================================
 
 What changes with another view, another number of clusters, or next year's data? ``plot_flows``
-draws the clusters of a model on the left and another answer on the right. A band between two
-clusters is as wide as the number of entities that they share. The other answer may be another
-model, an earlier model that was saved, or known classes. Entities are matched by their ids, so the
-two answers need not have the same rows. The data are the chemistry of 178 wines in two views. The
+draws the clusters of a model on the left and another clustering on the right. A band between two
+clusters is as wide as the number of entities that they share. The other clustering may be another
+model, an earlier model that was saved, or known classes. Entities are matched by id, so the two
+clusterings need not have the same rows. The data are the chemistry of 178 wines in two views. The
 left picture compares the clusters with the known cultivars. The right picture shows what changes
-without the phenols and the color.
+without the view of phenols and color.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from rmgl.plots import flows_data, plot_flows
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="the same: the data are small")
+parser.add_argument("--quick", action="store_true", help="no effect, because the data are small")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -48,7 +48,7 @@ for name, other in (("the cultivars", cultivar), ("the model of minerals and aci
     moved = found.counts.sum() - found.counts.max(axis=1).sum()
     print(
         f"Agreement with {name} {found.agreement:.2f}; {moved} of {found.counts.sum()} wines are "
-        f"not where most of their cluster is; {found.n_only[0]} are only in the model."
+        f"separated from most of their cluster; {found.n_only[0]} are only in the model."
     )
 print(flows_data(model, cultivar).to_frame())
 

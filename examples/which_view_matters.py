@@ -3,7 +3,7 @@
 
 This example shows how to read ``view_weights_`` (how much a view counts) and ``view_roughness_``
 (how much its layer disagrees with the others). RMGL computes both without labels. The right panel
-checks them with labels: it clusters each view alone, and all views without it.
+checks them with labels. It shows the scores of each view alone, and of all views but this one.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from rmgl.plots import COLORS
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every eighth digit only")
+parser.add_argument("--quick", action="store_true", help="use only every eighth digit")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -99,10 +99,12 @@ right.text(
     fontsize=9,
     color="0.35",
 )
-left.set(title="Weight: how much the view counts", xlabel="share of all weight")
-middle.set(title="Roughness: how badly the view agrees", xlabel="0: neighbors agree, 1: unrelated")
+left.set(title="Weight: how much the view counts", xlabel="share of the total weight")
+middle.set(
+    title="Roughness: how much the view disagrees", xlabel="0: neighbors agree, 1: unrelated"
+)
 right.set(
-    title="Check: the noise alone says nothing",
+    title="Check: noise alone finds nothing",
     xlabel="NMI with the true digits",
     xlim=(-0.03, 1.03),
 )

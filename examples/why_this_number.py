@@ -1,10 +1,10 @@
-"""Why this number of clusters? Coarser and finer ones as a tree
-=============================================================
+"""Why this number of clusters? Coarser and finer clusterings as a tree
+====================================================================
 
-With ``n_clusters="auto"``, RMGL chooses the number of clusters. Data often have more than one good
-answer. ``plot_resolutions`` draws all stable resolutions as a tree. Every row of boxes is one
-resolution, the width of a box is the size of its cluster, and bands lead to the clusters that it
-splits into. The colors are those of the chosen clusters. The curves beside the tree show the
+With ``n_clusters="auto"``, RMGL chooses the number of clusters. Data often support more than one
+good clustering. ``plot_resolutions`` draws all stable resolutions as a tree. Every row of boxes is
+one resolution, the width of a box is the size of its cluster, and bands lead to the clusters that
+it splits into. The colors are those of the chosen clusters. The curves beside the tree show the
 criteria and mark the chosen number. The text lists the digits in each cluster. If the chosen
 resolution merges groups that you want to separate, take a finer one. If it divides a group, take a
 coarser one. ``hierarchy_`` contains the labels of all resolutions.
@@ -22,7 +22,7 @@ from rmgl.plots import plot_resolutions, resolutions_data
 parser = argparse.ArgumentParser(
     description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
 )
-parser.add_argument("--quick", action="store_true", help="every fourth row only")
+parser.add_argument("--quick", action="store_true", help="use only every fourth row")
 parser.add_argument(
     "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
 )
@@ -44,7 +44,7 @@ for level in found.levels:
         print(f"  cluster {cluster}: {counts.sum()} images, mostly {' and '.join(common)}")
 largest = max(found.splits(), key=lambda row: row["members"])
 print(
-    f"The widest band joins cluster {largest['cluster']} of {largest['n_clusters']} and cluster "
+    f"The widest band connects cluster {largest['cluster']} of {largest['n_clusters']} and cluster "
     f"{largest['finer_cluster']} of {largest['n_finer']}: {largest['members']} images."
 )
 

@@ -15,17 +15,17 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 HEAD = """# The paper's experiments
 
-Everything on this page was written by
+The following commands wrote everything on this page:
 
     rmgl reproduce all -o results --images PATH     # PATH: the COIL-20 images; without --images they are downloaded
     python scripts/make_results_page.py results
 
-A method's *tuned* score is the best mean NMI over its written grid, chosen with labels as in the paper; the *defaults* use no labels.
-The grids are written below each table. SC-GED is stopped after {rounds} rounds, and its grid for the digits and COIL-20 is half as large, because
-its fits are by far the longest; its defaults here have the same limit, and GD-MCCA's take the graph of the first view. RMGL's grid contains the
-paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbors; the paper's
-beta are given for alpha = 100 and scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
-on the concatenated views, each divided by its total standard deviation: the paper leaves it out.
+The *tuned* score of a method is the best mean NMI over its grid, chosen with labels as in the paper. The *defaults* use no labels.
+The grids are listed below each table. SC-GED is stopped after {rounds} rounds, and its grid for the digits and COIL-20 is half as large, because
+its fits take by far the longest. Its defaults have the same limit here. The defaults of GD-MCCA use the graph of the first view. RMGL's grid contains the
+paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbors. The paper states its
+values of beta for alpha = 100; here they are scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
+on the concatenated views, each divided by its total standard deviation. The paper does not include this method.
 """
 
 SECTIONS = {
@@ -36,7 +36,7 @@ SECTIONS = {
 
 
 def remarks(name: str, table: dict) -> str:
-    """What a reader should see in the table, computed from it."""
+    """Return what a reader should see in the table, computed from it."""
     scores = {row["name"]: row["tuned"]["nmi_mean"] for row in table["rows"]}
     paper_methods = {
         k: v
@@ -54,13 +54,13 @@ def remarks(name: str, table: dict) -> str:
     if name == "synthetic":
         perfect, unit = table["perfect"], table["unit_length"]
         lines.append(
-            f"In {perfect['both']} of {perfect['draws']} draws RMGL has NMI 1 and every "
-            "layer exactly four components. Eigenvectors enter with mean square "
-            "one. Were they of length one, noise of variance 0.01 would be as large as the "
-            "signal: a classifier that knows the class means exactly "
-            f"then has mean NMI {unit['oracle_nmi']:.3f} and is perfect in "
-            f"{unit['oracle_perfect_draws']} of {perfect['draws']} draws, tuned RMGL "
-            f"{unit['rmgl_nmi']:.3f}. The paper does not say how it scaled them."
+            f"In {perfect['both']} of {perfect['draws']} draws, RMGL has an NMI of 1, and every "
+            "layer has exactly four components. The eigenvectors are scaled to mean square "
+            "one. If they had length one, noise of variance 0.01 would be as large as the "
+            "signal. A classifier that knows the class means exactly "
+            f"would then have a mean NMI of {unit['oracle_nmi']:.3f} and be perfect in "
+            f"{unit['oracle_perfect_draws']} of {perfect['draws']} draws; tuned RMGL would have "
+            f"a mean NMI of {unit['rmgl_nmi']:.3f}. The paper does not say how it scaled them."
         )
     else:
         parts = [

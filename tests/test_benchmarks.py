@@ -243,8 +243,8 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "GEMM float32",
         "## One layer",
         "## Whole fits",
-        "## Time beside spectral clustering",
-        "times at worst (digits-300)",
+        "## Time compared with spectral clustering",
+        "times as long at worst (digits-300)",
         "## Sparse views",
         "## Scale",
         "## Exact neighbors",
@@ -363,9 +363,10 @@ def test_the_proportion_is_that_of_medians(rates):
     assert a.report_seconds == 0.5
     assert str(b) == "b: 6 s / 1 s = 6.00, NMI 0.500 and 0.500"
     assert summary([a, b]) == (
-        "RMGL takes 4.50 times as long in the median over 2 data sets, and 6.00 times at worst (b)."
+        "RMGL takes 4.50 times as long as spectral clustering (median over 2 data sets), and 6.00 "
+        "times as long at worst (b)."
     )
-    assert summary([]) == "No data set has times of both methods."
+    assert summary([]) == "No data set has times for both methods."
     page = "\n".join(section(found, ROOT, rates))
     assert summary([a, b]) in page
     assert (
@@ -607,7 +608,7 @@ def test_a_set_on_which_a_method_fails_is_not_tried_five_times(
     )
     suite_proportion.run(Results(tmp_path / "proportion.json"), Settings(), quick=True)
     assert calls == ["rmgl_defaults", "sklearn_spectral_table"]
-    assert "No data set has times of both methods." in capsys.readouterr().out
+    assert "No data set has times for both methods." in capsys.readouterr().out
 
 
 def test_the_proportion_is_that_of_eighteen_data_sets(importable, monkeypatch, tmp_path, capsys):

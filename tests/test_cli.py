@@ -83,7 +83,7 @@ def test_several_numbers_are_compared_and_each_is_written(files, capsys):
     [
         (["-k", "4-2"], "'4-2' is not a range from a smaller number to a larger one"),
         (["-k", "2-91"], "-k 91 asks for more clusters than there are rows"),
-        (["-k", "2-3", "--save", "m.rmgl"], "are fitted without --save"),
+        (["-k", "2-3", "--save", "m.rmgl"], "cannot be combined with --save"),
     ],
 )
 def test_bad_numbers_of_clusters_are_refused(files, options, message, capsys):
@@ -162,7 +162,7 @@ def test_the_page_is_named_at_the_end_and_can_be_left_out(files, capsys, monkeyp
     told = capsys.readouterr()
     assert (
         told.err.count(
-            "report.html is not written: it needs bokeh, which is not installed: pip install bokeh"
+            "report.html is not written, because it needs bokeh, which is not installed: pip install bokeh"
         )
         == 1
     )
@@ -392,7 +392,7 @@ BAD = {
     ),
     "gap in csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "-k", "2", "--missing", "error"],
-        r"view 'a' has NaN cells \(1 in all\) in 1 of 2 rows .*row 1, column 1",
+        r"view 'a' contains NaN cells \(1 in all\) in 1 of 2 rows .*row 1, column 1",
     ),
     "nothing but ids": (
         lambda d: [write(d / "a.csv", "who\n" + "".join(f"p{i}\n" for i in range(9)))],
@@ -458,7 +458,7 @@ BAD = {
     ),
     "NaN": (
         lambda d: [write(d / "a.csv", "1,2\nnan,3\n4,5\n6,7\n"), "--missing", "error"],
-        r"view 'a' has NaN cells \(1 in all\) in 1 of 4 rows .*row 1, column 0",
+        r"view 'a' contains NaN cells \(1 in all\) in 1 of 4 rows .*row 1, column 0",
     ),
     "bad alpha": (
         lambda d: [d / "all.npz", "--alpha", "many"],
@@ -477,7 +477,10 @@ BAD = {
         r"'--scale': 'log' is not one of 'auto', 'minmax'",
     ),
     "no cluster": (lambda d: [d / "all.npz", "-k", "0"], r"'-k' / '--clusters': 0 is not a valid"),
-    "no thread": (lambda d: [d / "all.npz", "--jobs", "0"], r"'--jobs': 0 is not a number"),
+    "no thread": (
+        lambda d: [d / "all.npz", "--jobs", "0"],
+        r"'--jobs': 0 is not a valid number of threads",
+    ),
     "alpha of nothing": (lambda d: [d / "all.npz", "--alpha", "0"], r"'--alpha': 0.* not in the"),
     "unknown solver": (lambda d: [d / "all.npz", "--solver", "x"], r"'--solver': 'x' is not one"),
     "negative seed": (lambda d: [d / "all.npz", "--seed", "-1"], r"'--seed': -1 is not in the"),
@@ -487,7 +490,7 @@ BAD = {
     ),
     "a folder": (
         lambda d: [folder(d / "data")],
-        r"data is a folder, but not one of 10x Genomics.*give the files in it",
+        r"data is a folder, but not a 10x Genomics folder.*pass the files in it",
     ),
     "equal file names": (
         lambda d: [d / "first.csv", d / "first.tsv", "--id", "cell"],
@@ -592,7 +595,7 @@ def test_a_terminal_shows_the_stages(tmp_path, capsys, monkeypatch, watched, opt
             "neighbors",
             "layers",
             "embedding",
-            "second answers",
+            "quick refits",
             "writing",
             "page",
             "done",
@@ -722,10 +725,10 @@ def test_ids_of_observations_are_found_in_a_column_of_further_columns(files, cli
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--time", "=months", "--event", "died"], "give it with --outcome FILE"),
-        (["--color", "sex"], "give it with --outcome FILE"),
+        (["--time", "=months", "--event", "died"], "pass the table with --outcome FILE"),
+        (["--color", "sex"], "pass the table with --outcome FILE"),
         (["--outcome", "clinical.csv", "--color", "Sex"], "no column 'Sex': did you mean --color"),
-        (["--outcome", "clinical.csv", "--time", "=months"], "belong together"),
+        (["--outcome", "clinical.csv", "--time", "=months"], "use both or neither"),
         (["--outcome", "nosuch.csv"], "no such file"),
         (["--outcome", "clinical.csv", "--time", "m", "--event", "died"], "time='m' is not a col"),
         (["--outcome", "first.csv"], "column 'f0' was used in the fit (view 'first')"),

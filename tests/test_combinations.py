@@ -137,7 +137,7 @@ def test_one_metric_leaves_a_network_as_it_is(links):
 
 @pytest.mark.parametrize("metric", ["hamming", "jaccard"])
 def test_metrics_that_compare_values_refuse_missing_cells_and_categories(metric, gapped, mixed):
-    with pytest.raises(ValueError, match="view 'g' has NaN"):
+    with pytest.raises(ValueError, match="view 'g' contains NaN"):
         unfitted(metric=metric).fit({"g": np.round(gapped)})
     with pytest.raises(ValueError, match="view 't' requires numeric columns"):
         unfitted(metric=metric).fit({"t": mixed})

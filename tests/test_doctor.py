@@ -24,7 +24,7 @@ def test_a_sound_installation_passes(capsys):
     assert re.findall(r"^  (ok|FAILED) +(.*?) \(", tested, re.MULTILINE) == [
         ("ok", name) for name in doctor.CHECKS
     ]
-    assert "not known: " not in described
+    assert "\n  unknown: " not in described
 
 
 def test_the_self_test_can_be_left_out(capsys, monkeypatch):
@@ -58,7 +58,7 @@ def test_a_section_that_fails_says_so_and_the_others_follow(monkeypatch):
 
     monkeypatch.setattr(doctor, "SECTIONS", {"Threads": broken, "Memory": doctor.memory})
     lines = list(doctor.description())
-    assert lines[2:6] == ["", "Threads", "  not known: OSError: no such file", ""]
+    assert lines[2:6] == ["", "Threads", "  unknown: OSError: no such file", ""]
     assert lines[7].startswith("  available ")
 
 

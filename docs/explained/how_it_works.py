@@ -3,7 +3,7 @@ How it works, stage by stage
 ============================
 
 This page follows one fit on 500 handwritten digits from the data to the report. Each section names
-the attribute that shows its result.
+the attribute that contains its result.
 """
 
 # %%
@@ -98,7 +98,7 @@ for layer in model.layers_:
 
 for layer in model.layers_:
     print(
-        f"{layer.name:10s} {layer.role:10s} {2 * layer.n_edges / layer.n_nodes:5.1f} edges a "
+        f"{layer.name:10s} {layer.role:10s} {2 * layer.n_edges / layer.n_nodes:5.1f} edges per "
         f"node, {layer.n_components} component(s)"
     )
 
@@ -145,9 +145,9 @@ plt.show()
 # %%
 # Clusters: ``labels_`` and ``fragments_``
 # ----------------------------------------
-# RMGL scales the rows of the embedding to length one and clusters them by k-means. A small,
-# weakly connected group could take a cluster of its own. RMGL leaves such *fragments* out of the
-# embedding and assigns them to the clusters of their neighbors.
+# RMGL scales the rows of the embedding to length one and clusters them by k-means. A small, weakly
+# connected group could form a cluster of its own. RMGL leaves such *fragments* out of the embedding
+# and assigns them to the clusters of their neighbors.
 
 print("sizes of the clusters", np.bincount(model.labels_))
 print("entities in fragments", model.fragments_.size)
@@ -164,7 +164,7 @@ print(f"NMI with the true digits {normalized_mutual_info_score(target, model.lab
 found = RMGL(n_clusters="auto", random_state=0).fit(views)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 plot_number_of_clusters(found, ax=ax)
-ax.set_title(f"K = {found.n_clusters_}, of {found.number_.range[0]} to {found.number_.range[1]}")
+ax.set_title(f"K = {found.n_clusters_}, range {found.number_.range[0]} to {found.number_.range[1]}")
 plt.show()
 for row in found.number_.table:
     print(row["sentence"])
@@ -174,8 +174,8 @@ for row in found.number_.table:
 # alike. :doc:`/guide/choosing_k` explains what you can do.
 
 # %%
-# Second answers and trust: ``report_``
-# -------------------------------------
+# Quick refits and trust: ``report_``
+# -----------------------------------
 # RMGL clusters the data again on four fifths of the entities, without each view, and from the
 # nearest neighbors alone. It compares these clusters with the result (1: the same clusters).
 
@@ -183,7 +183,7 @@ refits = model.report_.refits
 print(f"{refits.resampled:.2f} on four fifths of the entities")
 for name, agreement in refits.without.items():
     print(f"{agreement:.2f} without the layer of {name}")
-print(f"{refits.neighbors_only:.2f} from plain neighbors alone")
+print(f"{refits.neighbors_only:.2f} from the nearest neighbors alone")
 print("trust", model.report_.trust)
 
 # %%

@@ -45,7 +45,7 @@ def draw_graph(ax, points, adjacency, title):
 
 
 def name_groups(ax, points):
-    """Write the groups beside their points."""
+    """Write the names of the groups next to their points."""
     together = {}
     for g in range(3):
         together.setdefault(tuple(np.round(np.median(points[group == g], axis=0))), []).append(g)
@@ -80,7 +80,7 @@ for ax, alpha in zip(axes, (0.1, 1, 10), strict=True):
         ax,
         views["left"],
         layer.adjacency,
-        f"alpha = {alpha:g}: {2 * layer.n_edges / 90:.0f} edges a node",
+        f"alpha = {alpha:g}: {2 * layer.n_edges / 90:.0f} edges per node",
     )
 figure.suptitle("A larger alpha gives more edges")
 plt.show()

@@ -1,8 +1,8 @@
 """Rank-constrained multi-layer graph learning: one sparse graph layer per view, one common
-embedding, clusters.
+embedding, and clusters.
 
-`__all__` is the public interface, and `docs/api.md` describes it; everything else may change
-without notice.
+`__all__` is the public interface, which `docs/api.md` describes. Everything else may change without
+notice.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name, or a module, when it is first asked for."""
+    """Load a public name or a module on first access."""
     from importlib import import_module
 
     if name in _HOMES:

@@ -1,4 +1,4 @@
-"""Entry point of `rmgl` and `python -m rmgl`; errors are printed as one line on standard error."""
+"""Entry point of `rmgl` and `python -m rmgl`. Errors are printed as one line on standard error."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class StopSignals:
     """Context in which Ctrl-C and SIGTERM end the command with exit code 128 + the signal number
     (130, 143).
 
-    While `at_work`, they raise a KeyboardInterrupt, so that unfinished files are removed. Before
-    that, while modules are imported, the process ends at once: no file is open, and an imported
-    module might swallow the exception. Signals that the caller already handles or ignores are left
-    alone.
+    While `at_work` is true, these signals raise a KeyboardInterrupt, so that unfinished files are
+    removed. Before that, while modules are imported, the process ends at once, because no file is
+    open and an imported module might swallow the exception. Signals that the caller already handles
+    or ignores are left alone.
     """
 
     def __init__(self) -> None:

@@ -27,10 +27,10 @@ class Unsound(ValueError):
 
 
 def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -> sparse.csr_array:
-    """Convert a sparse matrix of any format to a CSR array with valid indices; `what` names the
+    """Convert a sparse matrix of any format to a CSR array with valid indices. `what` names the
     matrix in errors.
 
-    The matrix is not changed. The result shares its arrays if it is in CSR format already.
+    The matrix is not changed. If it is already in CSR format, the result shares its arrays.
     """
     try:
         if len(matrix.shape) != 2:
@@ -53,7 +53,7 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
         csr.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise Unsound(
-            f"{what} is not a valid sparse matrix ({error}): build it again from its entries"
+            f"{what} is not a valid sparse matrix ({error}): rebuild it from its entries"
         ) from error
     if shape is not None and csr.shape != shape:
         raise Unsound(f"{what} has shape {csr.shape}, but {shape} was expected")
@@ -63,7 +63,7 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
 def sound_csr(
     what: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Make a CSR array from its parts, which come from a file; `what` names it in errors."""
+    """Make a CSR array from parts that were read from a file. `what` names the matrix in errors."""
     try:
         _check_pointers(indptr, indices)
         return sound_sparse(what, sparse.csr_array((data, indices, indptr), shape=shape))
@@ -78,7 +78,9 @@ def sound_csr(
 def sound_indices(
     what: str, places: Any, below: int, *, size: int | None = None
 ) -> NDArray[np.intp]:
-    """Return an array of indices from 0 to `below` - 1, `size` of them (None: any number)."""
+    """Check and return an array of indices from 0 to `below` - 1. `size` is the number of indices
+    (None for any number).
+    """
     indices: NDArray[np.intp] = places
     _check_integers(what, indices)
     if indices.ndim != 1 or (size is not None and indices.size != size):
@@ -102,8 +104,8 @@ def sound_numbers(
     least: float = -np.inf,
     infinite: bool = False,
 ) -> NDArray[np.float64]:
-    """Check that an array holds finite float64 numbers of at least `least`, in that shape (None:
-    any length); returns it contiguous.
+    """Check that an array contains finite float64 numbers of at least `least` and has the given
+    shape (None for any length), and return it as a contiguous array.
 
     With `infinite`, infinity is valid as well.
     """
@@ -121,15 +123,15 @@ def sound_numbers(
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any() or (values.size and values.min() < least):
         raise Unsound(
-            f"{what} holds numbers that are not "
+            f"{what} contains numbers that are not "
             f"finite{'' if least == -np.inf else f', or below {least:g}'}"
         )
     return np.ascontiguousarray(values)
 
 
 def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32], int, int, float]:
-    """Check the state of a `RandomState` and return it. NumPy does not check it, and a wrong
-    position crashes the process.
+    """Check and return the state of a `RandomState`. NumPy does not check it, and a wrong position
+    crashes the process.
     """
     if not isinstance(state, tuple) or len(state) != 5 or state[0] != "MT19937":
         raise Unsound(f"{what} is not the state of a random generator of type MT19937")
@@ -139,7 +141,7 @@ def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32
         or words.dtype != np.uint32
         or words.shape != (STATE_WORDS,)
     ):
-        raise Unsound(f"{what} does not hold {STATE_WORDS} unsigned 32-bit integers")
+        raise Unsound(f"{what} does not contain {STATE_WORDS} unsigned 32-bit integers")
     integers = all(
         isinstance(number, int) and not isinstance(number, bool) for number in (position, has_gauss)
     )
@@ -151,7 +153,8 @@ def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32
         or not np.isfinite(gauss)
     ):
         raise Unsound(
-            f"{what} has a position or a stored normal number that a random generator cannot have"
+            f"{what} has a position or a stored normal number that is not possible for a random "
+            "generator"
         )
     return "MT19937", words, position, has_gauss, gauss
 
@@ -167,7 +170,7 @@ def expect(what: str, value: Any, hint: Any) -> Any:
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Whether a value read from a file has the declared type.
+    """Return whether a value that was read from a file has the declared type.
 
     Integers must be exact in double precision, arrays must have the declared type of entries, and
     containers are checked recursively.
@@ -197,7 +200,7 @@ def conforms(value: Any, hint: Any) -> bool:
 
 
 def _behind_alias(hint: Any) -> Any:
-    """The type that a type alias stands for; from numpy 2.5 on, `NDArray` is such an alias."""
+    """Return the type that a type alias stands for. Since numpy 2.5, `NDArray` is such an alias."""
     meant, arguments = getattr(get_origin(hint) or hint, "__value__", None), get_args(hint)
     if meant is None:
         return hint
@@ -205,7 +208,9 @@ def _behind_alias(hint: Any) -> Any:
 
 
 def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a value is an array, tuple, list or dict of this kind, with items of their types."""
+    """Return whether a value is an array, tuple, list or dict of this kind, and its items have
+    their types.
+    """
     if isinstance(value, np.ndarray):
         return kind is np.ndarray and _holds(value, arguments)
     if not isinstance(value, Mapping if kind is dict else kind):
@@ -221,7 +226,9 @@ def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:
-    """Whether entries are of the type of `NDArray[...]`: exactly so, or integers of any size."""
+    """Return whether entries have the type of `NDArray[...]`: exactly that type, or integers of any
+    size.
+    """
     (wanted,) = get_args(arguments[1]) or (Any,)
     if wanted is Any or not isinstance(wanted, type):
         return True
@@ -246,8 +253,8 @@ def _entries(matrix: Any) -> Any:
 
 
 def _check_pointers(indptr: Any, indices: Any) -> None:
-    """Raise `Unsound` if row pointers point outside the entries. The check of scipy misses those
-    that end below zero.
+    """Raise `Unsound` if row pointers point outside the entries. scipy's check misses pointers that
+    end below zero.
     """
     _check_integers("its row pointers or indices", indptr, indices)
     if (

@@ -1,14 +1,14 @@
-"""What an error says where an optional package is missing."""
+"""Error messages about optional packages that are not installed."""
 
 from __future__ import annotations
 
 
 def not_installed(needs: str, package: str, install: str | None = None) -> str:
-    """The sentence about a package that is missing, and the command that installs it: the name of
-    the package, if `install` is not given.
+    """Return a sentence about a missing package with the command that installs it. The command
+    installs `install`, by default the package itself.
 
-    The command names the package and not an extra of rmgl, so that it works for any way in which
-    rmgl was installed.
+    The command names the package rather than an extra of rmgl, so it works however rmgl was
+    installed.
 
     Examples
     --------

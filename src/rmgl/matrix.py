@@ -1,4 +1,4 @@
-"""Functions of matrices, dense or sparse."""
+"""Functions for dense and sparse matrices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import sparse
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
-"""Labels, or the places of rows, nodes or entities."""
+"""Labels, or the positions of rows, nodes or entities."""
 Mask: TypeAlias = NDArray[np.bool_]
 if TYPE_CHECKING:
     Matrix: TypeAlias = Floats | sparse.csr_array
@@ -19,21 +19,25 @@ if TYPE_CHECKING:
 else:
     Matrix: TypeAlias = Any  # records from files have checks of their own
 DIFFERENCES = 1 << 18
-"""Non-zeros of the sparse rows that are subtracted at a time; each takes some hundred bytes."""
+"""Number of nonzeros of the sparse rows that are subtracted at a time. Each takes a few hundred
+bytes.
+"""
 
 
 def is_sparse(X: Any) -> TypeGuard[sparse.csr_array]:
-    """Whether a matrix is sparse; type checkers understand it, unlike SciPy's function."""
+    """Return whether a matrix is sparse. Unlike with SciPy's function, type checkers can infer the
+    type.
+    """
     return bool(sparse.issparse(X))
 
 
 def as_dense(X: Matrix) -> Floats:
-    """A matrix as a dense array; itself if it is one."""
+    """Return a matrix as a dense array. A dense array is returned unchanged."""
     return X.toarray() if is_sparse(X) else X
 
 
 def padded(observed: Matrix, rows: Indices, n_rows: int) -> Matrix:
-    """Put the observed rows of a view at their places among all rows; missing rows are zero."""
+    """Put the observed rows of a view at their positions among all rows. Missing rows are zero."""
     if is_sparse(observed):
         placement = sparse.csr_array(
             (np.ones(rows.size), (rows, np.arange(rows.size))), shape=(n_rows, rows.size)
@@ -45,8 +49,8 @@ def padded(observed: Matrix, rows: Indices, n_rows: int) -> Matrix:
 
 
 def total_variance(X: Matrix) -> float:
-    """Sum of the variances of the columns: half the mean squared distance between two random rows.
-    NaN marks missing cells.
+    """Return the sum of the variances of the columns, which is half the mean squared distance
+    between two random rows. NaN marks missing cells.
     """
     if is_sparse(X):
         return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
@@ -55,20 +59,20 @@ def total_variance(X: Matrix) -> float:
 
 
 def squared_lengths(rows: Matrix) -> Floats:
-    """|x|^2 of every row x, dense or sparse."""
+    """Return |x|^2 for every row x of a dense or sparse matrix."""
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
 
 def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
-    """Concatenate the columns of all matrices; the result is sparse if one of them is."""
+    """Concatenate the columns of all matrices. The result is sparse if one of them is."""
     if any(is_sparse(X) for X in matrices):
         return sparse.csr_array(sparse.hstack(matrices))
     return np.hstack(matrices)
 
 
 def square_in_order(X: Matrix, order: Indices) -> Matrix:
-    """A square matrix in another order of rows and columns; entries of a sparse one stay sorted."""
+    """Reorder rows and columns of a square matrix. Entries of a sparse matrix stay sorted."""
     square = X[order][:, order]
     if is_sparse(square):
         square.sort_indices()
@@ -81,8 +85,8 @@ def listed_distances(
     right: NDArray[np.integer],
     check: Callable[[], None] = lambda: None,
 ) -> Floats:
-    """The squared distances of rows left[0] and right[0], left[1] and right[1], ..., computed from
-    differences.
+    """Return the squared distances between rows left[0] and right[0], left[1] and right[1], and so
+    on, computed from differences.
 
     Examples
     --------
@@ -101,11 +105,11 @@ def listed_distances(
 
 
 def chance_deviation(a: Floats, b: Floats) -> float:
-    """The standard deviation of sum_ij a_ij b_p(i)p(j) over all permutations p, divided by its
-    mean.
+    """Return the standard deviation of sum_ij a_ij b_p(i)p(j) over all permutations p, divided by
+    its mean.
 
-    Both matrices are symmetric with zeros on the diagonal. The variance is that of the test of
-    Mantel (1967).
+    Both matrices are symmetric with zeros on the diagonal. The variance is the one used in the test
+    of Mantel (1967).
     """
     n = len(a)
     if n < 4 or not a.any() or not b.any():
@@ -119,9 +123,9 @@ def chance_deviation(a: Floats, b: Floats) -> float:
 
 
 def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
-    """The mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes.
+    """Return the mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes.
 
-    Both matrices are symmetric with zeros on the diagonal. Of each, three sums are given:
+    Both matrices are symmetric with zeros on the diagonal. Each one is described by three sums:
     sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
     """
     (a0, a1, a2), (b0, b1, b2), pairs = a, b, n * (n - 1)

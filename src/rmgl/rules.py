@@ -1,4 +1,4 @@
-"""What the groups of a `Policy` are made of: numbers that state their range, and rules by name."""
+"""Building blocks of the groups of a `Policy`: numbers with a valid range, and rules with names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 
 def ranged(default: Any, least: float, most: float) -> Any:
-    """A dataclass field whose number, or each of whose numbers, lies between two bounds."""
+    """Return a dataclass field for a number, or for several numbers, between two bounds."""
     return field(default=default, metadata={"range": (least, most)})
 
 
 def check_ranges(group: Any) -> None:
-    """Raise a ValueError that names the first field of a group whose number is out of range."""
+    """Raise a ValueError that names the first field of a group with a number out of range."""
     for item in fields(group):
         if "range" not in item.metadata:
             continue
@@ -36,7 +36,7 @@ def check_ranges(group: Any) -> None:
 
 
 def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:
-    """The built-in rule of that name; a function is returned as it is."""
+    """Return the built-in rule with this name. A function is returned unchanged."""
     if not isinstance(rule, str):
         return rule
     if rule not in known:
@@ -48,7 +48,7 @@ def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:
 
 
 def rule_name(rule: Any, known: Mapping[str, Any]) -> str:
-    """The name of a rule: that of a built-in one, or of a function and its module."""
+    """Return the name of a rule. A function that is not built in is named with its module."""
     if isinstance(rule, str):
         return rule
     built_in = next((name for name, function in known.items() if function is rule), None)

@@ -1,11 +1,11 @@
-"""Cluster MuData and AnnData objects, and draw the result, as scanpy's functions do.
+"""Cluster MuData and AnnData objects, and plot the result, in the style of scanpy.
 
     import rmgl.scverse
 
     rmgl.scverse.cluster(mdata, n_clusters=8, key_added="rmgl")
     rmgl.scverse.plot(mdata, color="rmgl")
 
-What `cluster` writes is read by scanpy: `sc.pl.embedding(adata, "X_rmgl", color="rmgl")`,
+Scanpy can read what `cluster` writes: use `sc.pl.embedding(adata, "X_rmgl", color="rmgl")`,
 `sc.tl.umap(adata, neighbors_key="rmgl")`, or the key of one layer, such as "rmgl_rna".
 """
 
@@ -35,28 +35,30 @@ def cluster(
     layer: str | Mapping[str, str] | None = None,
     **parameters: Any,
 ) -> RMGL:
-    """Cluster the observations of a MuData or AnnData, and write the result into it.
+    """Cluster the observations of a MuData or AnnData object, and write the result into it.
 
-    `obs[key_added]` gets the labels and `obs[f"{key_added}_outlier_score"]` the outlier scores,
-    `obsm[f"X_{key_added}"]` the embedding, `obsp[f"{key_added}_{view}"]` the layer of every view,
-    `obsp[f"{key_added}_connectivities"]` the common graph, and `uns[key_added]` the parameters, the
-    weights of the views, the verdict and the report.
+    `cluster` writes the labels to `obs[key_added]`, the outlier scores to
+    `obs[f"{key_added}_outlier_score"]`, the embedding to `obsm[f"X_{key_added}"]`, the layer of
+    every view to `obsp[f"{key_added}_{view}"]`, and the common graph to
+    `obsp[f"{key_added}_connectivities"]`. The parameters, the view weights, the verdict and the
+    report are in `uns[key_added]`.
 
     Parameters
     ----------
     data : MuData or AnnData
-        Modalities of a MuData are views. Normalize counts first, as for `sc.pp.neighbors`.
+        The modalities of a MuData object are views. Normalize counts first, as for
+        `sc.pp.neighbors`.
     n_clusters : int or "auto"
         "auto" chooses the number from the data.
     key_added : str
         Prefix of the names of all entries.
     views : list of str, or dict of view name to str, optional
-        The modalities of a MuData to use, by default all of them. The parts of an AnnData: "X", or
-        names in `obsm` or `layers`.
+        Modalities of a MuData object to use, by default all of them. For an AnnData object, the
+        parts that are views: "X", or names in `obsm` or `layers`.
     rep : str, or dict by modality, optional
-        For a MuData: the name in `obsm` to use instead of `X`, such as "X_pca".
+        For a MuData object, the name in `obsm` to use instead of `X`, such as "X_pca".
     layer : str, or dict by modality, optional
-        For a MuData: the name in `layers` to use instead of `X`.
+        For a MuData object, the name in `layers` to use instead of `X`.
     **parameters
         Parameters of `RMGL`, such as `random_state`.
 
@@ -81,10 +83,13 @@ def cluster(
             found = found.of_views([place_of(name, found.names) for name in views]).checked(0)
     else:
         if rep is not None or layer is not None:
-            raise ValueError("rep= and layer= are for a MuData: name parts of an AnnData in views=")
+            raise ValueError(
+                "rep= and layer= are only for MuData objects: for an AnnData object, pass its "
+                "parts in views="
+            )
         if views is None:
             raise ValueError(
-                "an AnnData is one table: name the parts that are its views, such as "
+                "an AnnData object is one table: pass the parts that are its views, such as "
                 "views=['X', 'X_pca'], or views={'rna': 'X', 'protein': 'protein_expression'}"
             )
         found = from_anndata(data, views)
@@ -94,7 +99,7 @@ def cluster(
 
 
 def place_of(name: str, modalities: Sequence[str]) -> int:
-    """The place of a modality."""
+    """Return the position of a modality."""
     if name not in modalities:
         raise ValueError(f"views names {name!r}, but the modalities are {list(modalities)}")
     return list(modalities).index(name)
@@ -108,7 +113,7 @@ def plot(
     ax: Axes | None = None,
     method: str = "neighbors",
 ) -> Axes:
-    """Plot the common embedding that `cluster` has written, with a color for each label.
+    """Plot the common embedding that `cluster` has written, with one color per label.
 
     Parameters
     ----------
@@ -116,7 +121,7 @@ def plot(
     key : str
         The `key_added` of `cluster`.
     color : str, optional
-        Name of a column of labels in `obs`, by default the clusters.
+        Name of a column of labels in `obs`. By default, points are colored by cluster.
     ax : matplotlib Axes, optional
     method : {"neighbors", "tsne", "pca", "last"}
         As for `rmgl.plots.plot_embedding`.

@@ -217,7 +217,7 @@ def test_once_time_is_over_the_best_number_so_far_is_taken():
     assert "stability not measured" in found.reason
     (row,) = found.table
     assert row["stability"] is None
-    assert "were not looked for again" in row["sentence"]
+    assert "were not tested" in row["sentence"]
     found.check(120)
 
 
@@ -298,11 +298,11 @@ def test_coarser_and_finer_parts_stand_beside_the_chosen_ones(near, chosen):
     found.check(135)
     first, second = (row["sentence"] for row in found.table)
     assert first == (
-        f"3 clusters ({'chosen' if chosen == 3 else 'coarser'}) are found again on four "
+        f"3 clusters ({'chosen' if chosen == 3 else 'coarser'}) are recovered on four "
         "fifths of the entities"
     )
     assert second == (
-        f"9 clusters ({'chosen' if chosen == 9 else 'finer'}) are found again on four fifths "
+        f"9 clusters ({'chosen' if chosen == 9 else 'finer'}) are recovered on four fifths "
         "of the entities"
     )
 
@@ -357,7 +357,7 @@ def test_the_evidence_as_a_dict_is_valid_json():
 
 @pytest.mark.parametrize(
     ("stability", "words"),
-    [(0.8, "are found again"), (0.79, "are hardly found again"), (np.nan, "were not looked for")],
+    [(0.8, "are recovered"), (0.79, "are hardly recovered"), (np.nan, "were not tested")],
 )
 def test_the_table_says_how_stable_parts_are(stability, words):
     (row,) = evidence(stability=(1.0, 0.7, stability, 0.6, 0.5)).table

@@ -210,7 +210,7 @@ def test_further_views_do_not_change_the_first_ones():
     [
         (
             {"layout": "circle"},
-            r"layout='circle' is not known: use one of 'grid', 'pairs', 'random', or a table",
+            r"layout='circle' is unknown: use one of 'grid', 'pairs', 'random', or a table",
         ),
         (
             {"layout": [0, 1, 2]},

@@ -67,7 +67,7 @@ def test_sizes_and_densities_are_arguments():
         ({"noise": -1.0}, "noise=-1.0 must be a number >= 0"),
         ({"noise": np.nan}, "noise=nan must be a number >= 0"),
         ({"class_sizes": (5.5, 5, 5)}, "at least three classes of at least two nodes"),
-        ({"within": 0.01, "between": 0.0}, "do not give connected classes"),
+        ({"within": 0.01, "between": 0.0}, "do not produce connected classes"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -115,7 +115,7 @@ def test_coil20_from_a_zip_and_a_folder_of_png_files(tmp_path):
     (tmp_path / coil20.ARCHIVE).rename(cache / coil20.ARCHIVE)
     assert coil20.find_archive(tmp_path / "home", download=False) == cache / coil20.ARCHIVE
     (folder / "obj20__71.png").unlink()
-    with pytest.raises(ValueError, match=r"lacks 1 of 1440 images, first obj20__71.png"):
+    with pytest.raises(ValueError, match=r"lacks 1 of 1440 images, starting with obj20__71.png"):
         coil20.read_images(folder)
 
 
@@ -149,7 +149,7 @@ def test_coil20_refuses_other_things(tmp_path):
         with pytest.raises(ValueError, match=r"is not a readable file of images"):
             fetch_coil20(images=tmp_path / name)
     np.savez(tmp_path / "other.npz", pictures=np.zeros(3))
-    with pytest.raises(ValueError, match=r"other.npz holds no array named 'images'"):
+    with pytest.raises(ValueError, match=r"other.npz contains no array named 'images'"):
         fetch_coil20(images=tmp_path / "other.npz")
 
 

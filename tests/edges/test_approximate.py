@@ -57,7 +57,7 @@ def test_no_pass_over_all_rows_is_exact(views, perfect_lists, monkeypatch):
         approximate, "approximate_neighbors", lambda X, length: lists[X.shape[1], length]
     )
     monkeypatch.setattr(Rows, "_nearest_places", counted)
-    with pytest.warns(UserWarning, match="only among its approximate candidates"):
+    with pytest.warns(UserWarning, match="only over its approximate candidate pairs"):
         model = RMGL(3, candidates="approximate", random_state=0).fit(views)
     assert set(asked) == {RECALL_ROWS}
     assert len(asked) == 3  # two views and the consensus

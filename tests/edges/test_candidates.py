@@ -507,7 +507,7 @@ def test_a_given_graph_is_used_and_said(rng):
     poor = KNeighborsTransformer(n_neighbors=10).fit_transform(rng.normal(size=(100, 3)))
     with pytest.warns(
         UserWarning,
-        match=r"layer 'b' is exact only among its given candidates, which include \d+\.\d% of the nearest neighbors",
+        match=r"layer 'b' is exact only over its given candidate pairs, which include \d+\.\d% of the nearest neighbors",
     ):
         model = RMGL(3, candidates={"a": "auto", "b": poor}, random_state=0).fit({"a": X, "b": X})
     assert model.layers_[0].exact

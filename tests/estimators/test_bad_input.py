@@ -38,27 +38,27 @@ ERRORS = {
     "NaN": (
         {"a": A, "b": with_entry(np.nan)},
         {"missing": "error"},
-        r"view 'b' has NaN cells \(1 in all\) in 1 of 20 rows that also have other values \(first: row 4, column 1\): fill them",
+        r"view 'b' contains NaN cells \(1 in all\) in 1 of 20 rows that also have other values \(first: row 4, column 1\): fill them",
     ),
     "inf": (
         {"a": with_entry(np.inf), "b": A},
         {},
-        r"view 'a' has infinity in 1 of 20 rows \(first: row 4, column 1\)",
+        r"view 'a' contains infinity in 1 of 20 rows \(first: row 4, column 1\)",
     ),
     "NaN in sparse": (
         [sparse.csr_array(with_entry(np.nan))],
         {},
-        r"view 'view_0' has NaN cells \(1 in all\) in 1 of 20 rows that also have other values \(first: row 4, column 1\)",
+        r"view 'view_0' contains NaN cells \(1 in all\) in 1 of 20 rows that also have other values \(first: row 4, column 1\)",
     ),
     "missing in table": (
         {"t": pd.DataFrame(A).mask(pd.DataFrame(A) > 1)},
         {"missing": "error"},
-        r"view 't' has NaN cells \(\d+ in all\) in \d+ of 20 rows that also have",
+        r"view 't' contains NaN cells \(\d+ in all\) in \d+ of 20 rows that also have",
     ),
     "masked": (
         [np.ma.masked_greater(A, 1)],
         {"missing": "error"},
-        r"view 'view_0' has NaN cells \(\d+ in all\) in \d+ of 20 rows that also have",
+        r"view 'view_0' contains NaN cells \(\d+ in all\) in \d+ of 20 rows that also have",
     ),
     "no rows": ([A, np.empty((0, 3))], {}, r"view 'view_1': Found array with 0 sample\(s\)"),
     "no columns": (

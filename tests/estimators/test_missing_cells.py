@@ -150,11 +150,11 @@ def test_the_page_shows_models_with_missing_cells(tmp_path):
 def test_error_restores_the_refusal(holed):
     model, views, _ = holed
     with pytest.raises(
-        ValueError, match=r"view 'view 0' has NaN cells \(\d+ in all\).*set missing='pairwise'"
+        ValueError, match=r"view 'view 0' contains NaN cells \(\d+ in all\).*set missing='pairwise'"
     ):
         RMGL(3, missing="error").fit(views)
     model = RMGL(3, missing="error", random_state=0).fit(planted_views(columns=(6, 8))[0])
-    with pytest.raises(ValueError, match=r"has NaN cells"):
+    with pytest.raises(ValueError, match=r"contains NaN cells"):
         model.predict(views)
 
 

@@ -175,7 +175,7 @@ def test_views_of_all_kinds_can_be_fitted_again():
 
 def test_what_does_not_fit_is_refused(model, finer):
     for clusters in ([2], [-1], ["a"], [], [0.5]):
-        with pytest.raises(ValueError, match=r"are not clusters of the model: give numbers from 0"):
+        with pytest.raises(ValueError, match=r"are not clusters of the model: pass numbers from 0"):
             model.subset(clusters)
     with pytest.raises(ValueError, match=r"names unknown views \['c'\]"):
         model.subset([0], views=["c"])
@@ -183,7 +183,7 @@ def test_what_does_not_fit_is_refused(model, finer):
         model.relabeled(finer, clusters=[1])
     views, _ = nested()
     unnamed = RMGL(3, random_state=0).fit({name: X.to_numpy()[:75] for name, X in views.items()})
-    with pytest.raises(ValueError, match=r"name the clusters that it was fitted on"):
+    with pytest.raises(ValueError, match=r"pass the clusters that it was fitted on"):
         model.relabeled(unnamed)
     other = RMGL(3, random_state=0).fit(
         {name: X[:75].set_axis([f"x{at}" for at in range(75)]) for name, X in views.items()}

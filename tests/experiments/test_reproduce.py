@@ -71,7 +71,7 @@ def test_redraw_computes_nothing(results, monkeypatch, tmp_path, capsys):
     assert run("reproduce", "synthetic", "--redraw", "-o", results) == 0
     assert figure.is_file()
     assert run("reproduce", "uci", "--redraw", "-o", tmp_path) == 2
-    assert "holds no finished experiment: run it without --redraw first" in capsys.readouterr().err
+    assert "contains no finished experiment: run it without --redraw" in capsys.readouterr().err
 
 
 @pytest.mark.extended

@@ -62,7 +62,7 @@ def test_a_model_is_never_changed(model):
 
 def test_a_fit_that_fails_leaves_the_earlier_one(model, views):
     fitted, report = model.fitted_, model.report_
-    with pytest.raises(ValueError, match="has infinity in 90 of 90 rows"):
+    with pytest.raises(ValueError, match="contains infinity in 90 of 90 rows"):
         model.fit({"view 0": np.full((90, 3), np.inf)})
     assert model.fitted_.labels is fitted.labels
     assert model.report_ is report

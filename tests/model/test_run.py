@@ -95,7 +95,7 @@ def test_the_callback_may_stop_the_fit(three_views):
     with pytest.warns(
         ConvergenceWarning,
         match=(
-            "stopped after 1 rounds because the callback asked for it; this is the best result "
+            "stopped after 1 rounds because the callback requested it; this is the best result "
             "so far"
         ),
     ):

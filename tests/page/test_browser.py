@@ -247,7 +247,7 @@ def test_a_cluster_shows_its_features_and_members(window, digits_shown):
     assert window.locator("#cluster svg.histogram").count() == 8
     window.locator("#cluster select").select_option("mor")
     assert window.locator("#cluster svg.histogram").count() == 5
-    assert re.fullmatch(r"\d+\s%, by chance \d+\s%", window.inner_text("[data-chosen-view='2']"))
+    assert re.fullmatch(r"\d+%, by chance \d+%", window.inner_text("[data-chosen-view='2']"))
 
 
 def shown_numbers(window):
@@ -399,7 +399,7 @@ def test_tables_sort_by_a_click_on_a_title(window):
     [
         (["9", "1,200", "-3", ""], ["1,200", "9", "-3", ""]),
         (["< 1e-10", "0.05", "unknown", "0.0100"], ["0.05", "0.0100", "< 1e-10", "unknown"]),
-        (["8 %", "100 % (by chance 9 %)", "< 1 %"], ["100 % (by chance 9 %)", "8 %", "< 1 %"]),
+        (["8%", "100% (by chance 9%)", "<1%"], ["100% (by chance 9%)", "8%", "<1%"]),
         (["V 0.2", "V 0.9", "V 0.11"], ["V 0.9", "V 0.2", "V 0.11"]),
         (["+2", "\u221e", "-\u221e"], ["\u221e", "+2", "-\u221e"]),
         (["gene 10", "Gene 9", "b"], ["b", "Gene 9", "gene 10"]),
@@ -441,7 +441,7 @@ def test_the_selection_is_compared_with_all_other_entities(window, digits_shown,
     table = explain_clusters(checked, labels, 2, names).of_cluster(1)
     shown = [float(text) for text in cells(window, "#selection", 3)]
     assert len(shown) == 8
-    own = [view != "(further column)" for view in cells(window, "#selection", 2)]
+    own = [view != "(additional column)" for view in cells(window, "#selection", 2)]
     top = [effect for effect, of_view in zip(shown, own, strict=True) if of_view]
     np.testing.assert_allclose(np.abs(top), np.abs(table.effect_size[: len(top)]), rtol=2e-3)
     areas = np.array(cells(window, "#selection", 6), dtype=float)[own]

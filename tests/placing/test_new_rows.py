@@ -532,7 +532,7 @@ ERRORS = {
     "an entry": (
         [None, None, np.where(np.eye(2, 6) > 0, np.nan, 1.0)],
         {},
-        r"view 'view 2' has NaN cells \(2 in all\)",
+        r"view 'view 2' contains NaN cells \(2 in all\)",
     ),
     "no views": ({}, {}, r"no views were given"),
     "rows differ": (

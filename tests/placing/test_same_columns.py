@@ -227,7 +227,7 @@ def test_metrics_that_need_all_columns_say_so():
         np.testing.assert_array_equal(quietly(model.predict_proba, {"t": shuffled(table)}), wanted)
         with (
             pytest.warns(UserWarning, match="lack columns"),
-            pytest.raises(ValueError, match=r"view 't' has NaN cells \(.* in all\)"),
+            pytest.raises(ValueError, match=r"view 't' contains NaN cells \(.* in all\)"),
         ):
             model.predict({"t": table.drop(columns="c")})
 

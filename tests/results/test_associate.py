@@ -337,8 +337,8 @@ def test_bits_of_order_count_orders():
 
 
 BAD = {
-    "one of two": (lambda t: t, {"time": "months"}, "time= is given without event="),
-    "the other": (lambda t: t, {"event": "died"}, "event= is given without time="),
+    "one of two": (lambda t: t, {"time": "months"}, "time= is passed without event="),
+    "the other": (lambda t: t, {"event": "died"}, "event= is passed without time="),
     "unknown": (lambda t: t, {"time": "x", "event": "died"}, "time='x' is not a column"),
     "the same": (lambda t: t, {"time": "died", "event": "died"}, "both name 'died'"),
     "negative": (
@@ -393,7 +393,7 @@ BAD = {
     "infinity": (
         lambda t: t.assign(age=np.inf).assign(age=lambda u: u["age"].where(u.index != "p3", 1.0)),
         {},
-        "column 'age' has infinity",
+        "column 'age' contains infinity",
     ),
 }
 

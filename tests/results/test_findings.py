@@ -74,7 +74,7 @@ def test_findings_that_follow_each_other_share_a_sentence():
     few = Finding("few entities", "fair", numbers={"n": 3})
     assert Trust("poor", [*crossed, few]).reasons == [
         (
-            "the clusters are the cross table of 'er' of view 'a' x column 2 of view 'b', and add "
+            "the clusters are the cross-tabulation of 'er' of view 'a' x column 2 of view 'b', and add "
             "nothing to it"
         ),
         few.sentence,
@@ -96,13 +96,13 @@ def test_names_do_not_change_the_words_around_them(noisy):
     views, _ = planted_views()
     model = RMGL(3, random_state=0).fit(dict(zip(("s ", "Inside"), views.values(), strict=True)))
     lines = choices(model.report_)
-    assert "A consensus layer is learned from all views side by side." in lines
+    assert "A consensus layer is learned from the concatenated views." in lines
     assert [line for line in lines if line.startswith("Scale: ")] == [
         f"Scale: {name}: {view.scale} ({view.scale_reason})."
         for name, view in zip(("s", "Inside"), model.report_.views, strict=True)
     ]
     assert sentences(measurements(model.report_)) == [
-        line.replace("layer of s ", "layer of s  ") for line in lines[-3:]
+        line.replace("layer of s,", "layer of s ,") for line in lines[-3:]
     ]
 
 

@@ -83,12 +83,13 @@ NOISY = (
 )
 ALONE = (
     "view 'b' alone does not show these clusters: 30% of its nearest neighbors are in the same "
-    "cluster, compared with 30% by chance"
+    "cluster, compared with 30% expected by chance"
 )
 A_PART = (
-    r"view 'b' disagrees .* in part \(80% of its own .* 30% by chance\), but noise can do so, too"
+    r"view 'b' disagrees .* in part \(80% of its own .* 30% expected by chance\), but noise can "
+    r"do so, too"
 )
-EDGES = "view 'b' has .* edges per node instead of 10: no alpha gives that many"
+EDGES = "view 'b' has .* edges per node instead of 10, because no alpha gives that many"
 SMALL = "the smallest cluster has"
 ROUNDS = "the alternation did not converge"
 DOUBTS = {"rna": "it is exact among its approximate candidates only"}
@@ -231,7 +232,7 @@ def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
     )
     assert ("alpha: solved for an average of 10 edges per node" in text) == automatic
     assert ("alpha, beta: set by you, or heuristic defaults" in text) == (not automatic)
-    assert ("A consensus layer is learned from all views side by side." in text) == (
+    assert ("A consensus layer is learned from the concatenated views." in text) == (
         automatic and consensus
     )
     assert ("No consensus" in text) == (automatic and not consensus and n_views > 1)
@@ -244,15 +245,15 @@ def test_the_text_says_who_took_no_part():
         "20 entities are missing from a view. Each view separates only some of the clusters" in text
     )
     assert (
-        "learned from the 80 other entities, and these were placed afterwards like new rows (placed_)"
-        in text
+        "learned from the 80 other entities, and those with missing views were placed afterwards "
+        "like new rows (placed_)." in text
     )
     assert "fragments" not in str(report())
     assert "placed" not in str(report())
 
 
 def test_the_text_says_how_uncertain_roughness_is():
-    sentence = "There are few entities, so roughness is known only to about 0.04. This was added"
+    sentence = "There are few entities, so roughness has an uncertainty of about 0.04. The unc"
     assert sentence in str(report(uncertainty=0.0371))
     assert sentence not in str(report(uncertainty=0.0371, weighing="equal"))
     assert "There are few entities" not in str(report())
@@ -269,8 +270,8 @@ def test_the_text_says_in_its_second_line_how_far_to_trust_it():
 def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
     agreements = (
-        "on four fifths of the entities 0.99, without the layer of rna 0.50, without the layer "
-        "of protein 1.00, from the nearest-neighbor graph alone 0.25."
+        "0.99 on four fifths of the entities, 0.50 without the layer of rna, 1.00 without the "
+        "layer of protein, 0.25 with the nearest-neighbor graph alone."
     )
     assert f"Agreement with quick refits (1: identical): {agreements}" in text
     assert "the nearest-neighbor graph alone" not in str(report(refits=Refits(0.987)))
@@ -294,7 +295,9 @@ def test_the_text_says_what_is_proved():
 
 def test_the_text_gives_the_evidence_and_ends_with_the_warnings():
     text = str(report(eigengap=0.123, within=0.456, weak_points=[said("first"), said("second")]))
-    assert "relative gap after eigenvalue 4: 0.12; edge weight inside clusters: 46%." in text
+    assert (
+        "relative gap of 0.12 after eigenvalue 4; 46% of the edge weight inside clusters." in text
+    )
     assert text.endswith("\nWarning: first\nWarning: second")
     assert "Warning" not in str(report())
 

@@ -214,7 +214,7 @@ def test_clusters_that_are_a_table_of_categories_are_not_trusted(seed):
     model = RMGL(6, policy=Policy(weighing="equal"), random_state=0).fit(views)
     assert model.report_.trust.word == "poor"
     reason = (
-        "the clusters are the cross table of column 0 of view 'clinical' x column 1 of view "
+        "the clusters are the cross-tabulation of column 0 of view 'clinical' x column 1 of view "
         "'clinical', and add nothing to it"
     )
     assert model.report_.trust.reasons[0] == reason
@@ -235,7 +235,7 @@ def test_tables_of_categories_with_jaccard_distances_are_not_trusted(seed):
     table = "column 0 to column 1 of view 'a' x column 2 to column 4 of view 'a'"
     said = str(model.report_.trust)
     assert said.startswith(
-        f"poor: the clusters are the cross table of {table}, and add nothing to it"
+        f"poor: the clusters are the cross-tabulation of {table}, and add nothing to it"
     )
 
 
@@ -252,7 +252,7 @@ def test_a_category_beside_bits_is_not_trusted(metric, n_levels):
     )
     assert adjusted_rand_score(level, model.labels_) == 1.0
     reason = (
-        f"the clusters are the cross table of column 0 to column {n_levels - 1} of view "
+        f"the clusters are the cross-tabulation of column 0 to column {n_levels - 1} of view "
         "'view_0', and add nothing to it"
     )
     assert str(model.report_.trust).startswith(f"poor: {reason}")
@@ -266,7 +266,7 @@ def test_two_views_of_one_category_each_are_not_trusted(columns):
         .report_
     )
     assert report.trust.word == "poor"
-    assert "the cross table of column 0 of view 'er' x column 0 of view 'grade'" in str(
+    assert "the cross-tabulation of column 0 of view 'er' x column 0 of view 'grade'" in str(
         report.trust
     )
 

@@ -35,7 +35,7 @@ def test_the_word_follows_from_the_strength_of_the_evidence(strength, word, stab
     (finding,) = trust.findings
     assert finding.numbers["stability"] == stability
     assert finding.numbers["separation"] == pytest.approx((strength / stability) ** 2)
-    assert str(trust).startswith(f"{word}: fits without a fifth of the entities")
+    assert str(trust).startswith(f"{word}: refits that leave out a fifth of the")
 
 
 def test_the_policy_says_what_is_good_and_fair():
@@ -64,7 +64,7 @@ def test_what_was_not_examined_is_not_good():
     many = judge(replace(GOOD, refits=None, n_entities=100, sizes=np.repeat([2, 1], [49, 2])))
     assert str(many) == (
         "poor: there are too few entities per cluster to test whether the clusters persist when "
-        "some are left out"
+        "some entities are left out"
     )
     few = judge(replace(GOOD, refits=None, n_entities=3))
     assert few.word == "poor"

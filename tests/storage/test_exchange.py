@@ -388,7 +388,7 @@ def test_cells_of_a_modality_may_be_missing(mdata):
     assert [view.n_gaps for view in views] == [0, 1]
     row = list(mdata.obs_names).index(mdata["protein"].obs_names[3])
     assert views[1].gaps[row, 1]
-    message = rf"view 'protein' has NaN cells \(1 in all\) in 1 of \d+ rows that also have other values \(first: row {row}, column 1\)"
+    message = rf"view 'protein' contains NaN cells \(1 in all\) in 1 of \d+ rows that also have other values \(first: row {row}, column 1\)"
     with pytest.raises(ValueError, match=message):
         RMGL(3, missing="error").fit(views)
 
@@ -427,7 +427,7 @@ def test_parts_of_one_anndata(cells):
         rmgl.from_anndata(adata, ["atac"])
     with pytest.raises(ValueError, match="view names must differ"):
         rmgl.from_anndata(adata, ["X", "X"])
-    with pytest.raises(TypeError, match="is one name: give a list"):
+    with pytest.raises(TypeError, match="is a single name: pass a list"):
         rmgl.from_anndata(adata, "X")
     with pytest.raises(TypeError, match=r"use rmgl\.from_anndata"):
         rmgl.from_mudata(adata)

@@ -113,10 +113,10 @@ def test_a_file_may_be_given_a_name(birds, tmp_path):
         (["--columns", "beak_*"], r"--columns beak_\*: no file .*\(there are: bill_0, bill_1"),
         (["--columns", "island", "--drop", "island"], "leave no column of view 'birds'"),
         (["--view", "a=bill_*", "--view", "b=*_0"], "column 'bill_0' is in the views 'a' and 'b'"),
-        (["--view", "a"], "'a' is not a name and columns, such as body="),
+        (["--view", "a"], "'a' is not of the form name=columns, such as body="),
         (["--view", "a=beak"], "--view a=beak: no file has such a column"),
         (["more=birds.csv", "--view", "a=bill_*"], "--view splits one table into views"),
-        (["--sheet", "A"], "--sheet A: no file is an .xlsx file"),
+        (["--sheet", "A"], "--sheet A: none of the files is an .xlsx file"),
     ],
 )
 def test_bad_selections_are_refused_in_one_line(birds, options, message, capsys):
@@ -134,7 +134,7 @@ def test_files_without_names_of_columns_and_of_all_views_are_refused(birds, caps
     assert "x.npy: its columns have no names" in capsys.readouterr().err
     for options in (["all.npz", "--drop", "a"], ["b=all.npz"]):
         assert cluster(*options, "-o", "out") == 2
-        assert "a file of all views is read as is" in capsys.readouterr().err
+        assert "a file that contains all views is read as is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

@@ -238,7 +238,7 @@ REFUSED = {
     "infinity": (
         rows(x=np.where(X == 3, np.inf, X), s=["F", "M"] * 10),
         {},
-        r"column 'x' has infinity in row 3",
+        r"column 'x' contains infinity in row 3",
     ),
     "name twice": (
         {"t": pd.DataFrame([[1.0, "a"], [2.0, "b"]] * 5, columns=["p", "p"])},

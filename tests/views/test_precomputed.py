@@ -130,7 +130,7 @@ def changed(at, value):
         ),
         (Precomputed(np.zeros((60, 60))), "all distances are zero"),
         (Precomputed(np.ones((60, 59))), "must be square"),
-        (Precomputed(1 - 2 * np.eye(60), "kernel"), "it is not a kernel"),
+        (Precomputed(1 - 2 * np.eye(60), "kernel"), "it is not a valid kernel"),
         (Precomputed(sparse.csr_array(changed((3, 7), 50.0))), r"not symmetric: entry \(3, 7\)"),
     ],
 )

@@ -104,14 +104,14 @@ def bad_stored(folder):
     np.save(folder / "text.npy", np.full((60, 2), "a"))
     yield da.ones((60, 0), chunks=(9, 1)), "view 'a' has no columns, but needs at least one"
     yield folder / "thin.npy", "view 'a' has no columns"
-    yield folder / "flat.npy", "rows and columns of numbers were expected"
-    yield folder / "text.npy", "rows and columns of numbers were expected"
+    yield folder / "flat.npy", "a two-dimensional array of numbers was expected"
+    yield folder / "text.npy", "a two-dimensional array of numbers was expected"
     yield folder / "none.npy", "no such file or folder"
     yield dask.delayed(np.ones((60, 2))), "view 'a' is a dask.delayed object.*from_delayed"
     yield dd.from_pandas(table, npartitions=2)["size"], "view 'a' is a Dask Series with 1 dimension"
     yield folder / "parquet", "view 'a': .*parquet cannot be read as a Parquet file or a folder"
     yield folder / "text.parquet", "cannot be read as a Parquet file"
-    yield folder / "empty.zarr", "view 'a' is a zarr group without 2-D arrays"
+    yield folder / "empty.zarr", "view 'a' is a zarr group that contains no 2-D arrays"
     yield folder / "broken.zarr", "view 'a': .* neither a zarr array nor a group"
 
 

@@ -1,1 +1,1 @@
-"""What is chosen from the data when alpha and beta are not given."""
+"""Choices made from the data when alpha and beta are not passed."""

@@ -1,18 +1,18 @@
-"""How far the edges of a graph agree with rows, beyond chance.
+"""Agreement of the edges of a graph with rows, compared with chance.
 
-The roughness of rows u on a graph is measured against pairs of nodes that are drawn by their
-degrees,
+The roughness of rows u on a graph compares its edges with pairs of nodes drawn in proportion to
+their degrees,
 
     r = sum_ij p_ij |u_i - u_j|^2 / sum_ij p_i p_j |u_i - u_j|^2
     p_ij = w_ij / sum_ij w_ij,   p_i = sum_j p_ij
 
-so that the rows of hubs count on both sides: 1 where neighbors are unrelated. By chance it varies
-with the standard deviation s of Mantel's test, over all orders of the rows. With z = (1 - r) / s,
-the share of the agreement that is not chance is
+so the rows of hubs count in both the numerator and the denominator. It is 1 if neighbors are
+unrelated. Over all orders of the rows, it varies by chance with the standard deviation s of
+Mantel's test. With z = (1 - r) / s, the share of the agreement that is not due to chance is
 
-    f = 1 - 1 / z^2     where z > 1, and 0 elsewhere
+    f = 1 - 1 / z^2     if z > 1, and 0 otherwise
 
-which is the positive part of the estimate of James and Stein.
+This is the positive part of the James-Stein estimate.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from rmgl.edges import Vector
 from rmgl.matrix import Floats, mean_square
 
 FEWEST_NODES = 4
-"""Nodes below which nothing is known of chance."""
+"""Minimum number of nodes for a comparison with chance."""
 
 
 @dataclass(frozen=True)
 class Agreed:
-    """How well the edges of a graph agree with rows."""
+    """Agreement of the edges of a graph with rows."""
 
     roughness: float
-    """0: neighbors have the same row, 1: they are unrelated."""
+    """0 if neighbors have the same row, 1 if they are unrelated."""
     share: float
-    """The share of the agreement that is not chance, 0 to 1."""
+    """Share of the agreement that is not due to chance, from 0 to 1."""
 
 
 def agreement(rows: Floats, adjacency: sparse.csr_array) -> Agreed:
-    """Compare the edges of a graph with rows; nodes without edges have no part in it.
+    """Compare the edges of a graph with rows. Nodes without edges are ignored.
 
     Examples
     --------
-    Two cliques, and rows that differ between them:
+    Two cliques with different rows:
 
     >>> import numpy as np
     >>> graph = sparse.csr_array(np.kron(np.eye(2), np.ones((6, 6)) - np.eye(6)))
@@ -70,9 +70,11 @@ def agreement(rows: Floats, adjacency: sparse.csr_array) -> Agreed:
 
 
 def chance_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
-    """The standard deviation of the roughness over all orders of the rows, as a share of its mean.
+    """Return the standard deviation of the roughness over all orders of the rows, relative to its
+    mean.
 
-    It is that of `rmgl.automatic.weighing.roughness_deviation`, without a table of all pairs.
+    The result is the same as in `rmgl.automatic.weighing.roughness_deviation`, but no table of all
+    pairs is formed.
     """
     n = len(rows)
     squares = np.square(rows).sum(axis=1)
@@ -97,11 +99,13 @@ def chance_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
 
 
 def weights_beyond_chance(shares: Vector) -> Vector:
-    """Weights of views from the shares f of their agreement with the others that are not chance.
+    """Compute the weights of views from the shares f of their agreement with the others that are
+    not due to chance.
 
         w_m = (1 - F) / M + F f_m / sum f        F = max f
 
-    Where no view agrees with the others, nobody can know which is right, and all count alike.
+    If no view agrees with the others, it is impossible to know which one is right, and all have
+    equal weights.
 
     Examples
     --------

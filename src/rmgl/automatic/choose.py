@@ -1,16 +1,16 @@
-"""Choose what users would tune with labels: alpha, the weights of the views, beta and K.
+"""Choose what users would otherwise tune with labels: alpha, the weights of the views, beta and K.
 
     learn      one layer per view, the consensus of all views, and the plain neighbor layer
     count      the number of clusters, if it is not given
-    weigh      a view counts for more, the better its columns agree with one another, and its layer
-               with the common embeddings
-    agree      layers of views that separate only some of the clusters get costs of the consensus
-    guide      all layers are learned again, guided by the common embedding
-    state      alpha_m as solved for, beta_m proportional to the weights: a problem for Algorithm 1
+    weigh      views get more weight if their columns agree with one another, and if their layers
+               agree with the common embeddings
+    agree      add costs of the consensus to views that separate only some of the clusters
+    guide      learn all layers again, guided by the common embedding
+    state      pose the problem for Algorithm 1: alpha_m as found, beta_m proportional to weights
 
-Each step is a function of this module that takes a `State` and returns the next one; its docstring
-has its formula. Embeddings are computed without fragments (`rmgl.embedding.labels`), which would
-take clusters for themselves. The numbers and rules are those of a `Policy`.
+Each step is a function of this module that takes a `State` and returns the next one. Its docstring
+contains its formula. Embeddings are computed without fragments (`rmgl.embedding.labels`), which
+would otherwise be taken for clusters. A `Policy` contains the numbers and rules.
 """
 
 from __future__ import annotations
@@ -53,31 +53,31 @@ from rmgl.running.threads import Check
 
 @dataclass(frozen=True)
 class Choice:
-    """What Algorithm 1 is to solve, and how much each view counts."""
+    """The problem for Algorithm 1, and the weights of the views."""
 
     problems: list[ViewProblem]
-    """One for each view, one for the consensus and one for the neighbor layer, where there are."""
+    """Problem of each view and, if they exist, of the consensus and the neighbor layer."""
     n_clusters: int
     weights: Vector
     """Weights of the views, which sum to one."""
     roughness: Vector | None = None
-    """Roughness of every view; NaN for one without informative edges."""
+    """Roughness of every view. NaN for a view without informative edges."""
     number: NumberOfClusters | None = None
-    """Evidence for the number of clusters (None: it was given)."""
+    """Evidence for the number of clusters. None if the number was set by the user."""
     guide: NDArray[np.float64] | None = None
-    """Rows whose squared distances are part of all costs in the end."""
+    """Rows whose squared distances are part of all final costs."""
     min_cluster_size: float = 0.0
-    """Size below which a cluster that is not an island is a fragment."""
+    """Size below which a cluster is a fragment, unless it is an island."""
     graph: Graph | None = None
-    """Weighted sum of the layers before they were guided (None: take it from the layers)."""
+    """Weighted sum of the layers before they were guided. None to compute it from the layers."""
     uncertainty: float = 0.0
-    """Standard deviation of the roughness, where entities are few."""
+    """Standard deviation of the roughness if there are few entities."""
     entities: NDArray[np.intp] | None = None
-    """Entities that the problems are about, where others are placed later (None: all)."""
+    """Entities included in the problems if others are placed later. None for all."""
 
 
 def choose(task: Task, n_clusters: int | None) -> Choice:
-    """All steps, one after the other."""
+    """Run all steps in order."""
     state = learn(task, n_clusters)
     if n_clusters is None:
         state = count(state)
@@ -89,10 +89,10 @@ def choose(task: Task, n_clusters: int | None) -> Choice:
 
 
 def learn(task: Task, n_clusters: int | None) -> State:
-    """The layers of the views, the consensus and the neighbor layer.
+    """Learn the layers of the views, the consensus and the neighbor layer.
 
-    Where views are complementary, an entity that is missing from one of them belongs to several
-    clusters. It would connect them, so that it is left out.
+    If views are complementary, an entity that is missing from one of them belongs to several
+    clusters. It would connect them, so it is left out.
     """
     task.run.stage("neighbors")
     views, complete = task.views, task.views.in_all
@@ -114,13 +114,13 @@ def learn(task: Task, n_clusters: int | None) -> State:
 
 
 def first_state(task: Task, layers: list[Learned], n_clusters: int | None) -> State:
-    """The state before anything is chosen."""
+    """Return the state before anything is chosen."""
     neighbors = find_neighbors(task, layers)
     return State(task, [item.tightened() for item in layers], neighbors, n_clusters or 0)
 
 
 def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) -> bool:
-    """Whether some of the entities are enough for everything to be learned on them."""
+    """Return whether the given entities are enough to learn everything from them."""
     views, policy = task.views, task.policy
     per_cluster = policy.rows_per_cluster * (2 if n_clusters is None else n_clusters)
     needed = max(policy.complete_share * views.n_rows, per_cluster)
@@ -131,9 +131,10 @@ def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) 
 
 
 def is_complementary(state: State) -> bool:
-    """Whether each view separates only some of the clusters.
+    """Return whether each view separates only some of the clusters.
 
-    If their number is not given, it is the largest of its range: with fewer, such clusters merge.
+    If the number of clusters is not set, use the largest number of its range. With fewer clusters,
+    such clusters merge.
     """
     if not state.n_clusters:
         number = count_once(state).number
@@ -143,7 +144,7 @@ def is_complementary(state: State) -> bool:
 
 
 def count(state: State) -> State:
-    """Choose the number of clusters from the sum of the layers, in which all views count alike."""
+    """Choose the number of clusters from the sum of the layers, with equally weighted views."""
     state.task.run.stage("number of clusters")
     counted = count_once(state)
     assert counted.number is not None
@@ -153,7 +154,7 @@ def count(state: State) -> State:
 
 
 def count_once(state: State) -> State:
-    """The number of clusters of the sum of the layers, whatever known labels need."""
+    """Choose the number of clusters of the sum of the layers, ignoring known labels."""
     task, graph = state.task, state.sum_of(state.layers, state.layer_weights)
 
     def going(part: float) -> bool:
@@ -165,10 +166,11 @@ def count_once(state: State) -> State:
 
 
 def weigh(state: State) -> State:
-    """Weigh the views: w_m proportional to part_m share_m r_m^-2, with r_m the roughness of view m.
+    """Compute the weights of the views: w_m proportional to part_m share_m r_m^-2, where r_m is the
+    roughness of view m.
 
-    The part of a view follows from its reliability (`rmgl.views.halves`). The consensus weighs as
-    much as all views together. A single view has all the weight. Where some views are networks,
+    The part of a view depends on its reliability (`rmgl.views.halves`). The consensus has as much
+    weight as all views together. A single view has all the weight. If some views are networks,
     weights move toward equal as views agree less (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
@@ -186,10 +188,11 @@ def weigh(state: State) -> State:
 def measure(state: State) -> Measured:
     """Measure how well the layers of the views agree with two common embeddings.
 
-    They are that of all layers together and, if there is one, that of the consensus.
+    One is the embedding of all layers together. The other is that of the consensus, if there is
+    one.
 
-    Where views share their clusters, neighbors in a view are neighbors in the consensus, too. Where
-    each view separates only some of the clusters, its layer has edges between those that it merges,
+    If views share their clusters, neighbors in a view are also neighbors in the consensus. If each
+    view separates only some of the clusters, its layer has edges between clusters that it merges,
     and is rough where the consensus is smooth: excess = sum_m w_m r_m - 3 r_consensus.
     """
     if state.task.views.graphs:
@@ -221,10 +224,11 @@ def measure(state: State) -> Measured:
 
 
 def measure_beyond_chance(state: State) -> Measured:
-    """Measure how well each view agrees with the embedding of all others, beyond chance.
+    """Measure how well each view agrees with the embedding of all others, compared with chance.
 
-    A sparse network would agree with an embedding that it is a part of. A network may also agree
-    with the rows of other views, which need no embedding.
+    A sparse network always agrees with an embedding to which it contributes, so the embedding
+    leaves it out. A network may also agree with the rows of other views. No embedding is needed for
+    that.
     """
     views, smoothing = state.of_views, state.task.spaces.smoothing
     agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
@@ -239,10 +243,11 @@ def measure_beyond_chance(state: State) -> Measured:
 
 
 def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vector:
-    """The least roughness of every view on the embedding of another view, copies of it aside.
+    """Return the minimum roughness of every view on the embeddings of the other views, ignoring its
+    copies.
 
-    Fragments stay in these embeddings: a view that merges clusters has many, and they hardly matter
-    to all edges of another view.
+    Fragments stay in these embeddings. A view that merges clusters has many of them, but they
+    hardly affect the roughness over all edges of another view.
     """
     embeddings = (state.embed([item], np.ones(1), min_size=0.0) for item in state.of_views)
     measured = np.array([[roughness(rows, graph) for graph in graphs] for rows in embeddings])
@@ -254,7 +259,8 @@ def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vecto
 def agree(state: State) -> State:
     """Learn layers of complementary views again, with costs z_ij + s c_ij.
 
-    c_ij are the costs in the consensus, and s rises with the excess of the views' roughness.
+    Here c_ij are the costs in the consensus, and s increases with the excess of the views'
+    roughness.
     """
     task, consensus, measured = state.task, state.consensus, state.measured
     share = 0.0 if measured is None else task.policy.share_of_consensus(measured.excess)
@@ -278,8 +284,8 @@ def agree(state: State) -> State:
 def guide(state: State) -> State:
     """Learn all layers again with costs z_ij + g/2 |u_i - u_j|^2.
 
-    u_i are the unit rows of the common embedding, g the strength of the guidance. An edge between
-    entities that the common graph sets apart has to be worth it.
+    Here u_i are the unit rows of the common embedding, and g is the strength of the guidance. An
+    edge between entities that are far apart in the common graph costs more.
     """
     task, rows = state.task, None
     strengths = task.policy.guidance
@@ -297,7 +303,7 @@ def guide(state: State) -> State:
 def guided_by(
     state: State, rows: NDArray[np.float64], is_last: bool, item: Learned, check: Check
 ) -> Learned:
-    """A layer learned again with squared distances of rows as part of its costs."""
+    """Learn a layer again with the squared distances of rows as part of its costs."""
     if item.layer.given:
         return item
     candidates = item.candidates.guided(item.own(rows), check, is_last)
@@ -316,7 +322,7 @@ def guided_by(
 
 
 def learned_again(task: Task, item: Learned, candidates: Candidates, check: Check) -> Learned:
-    """A layer learned again from other costs, with as many edges as before."""
+    """Learn a layer again from other costs, with as many edges as before."""
     solved = solve_for_edges(
         item.layer.origin,
         candidates,
@@ -329,9 +335,9 @@ def learned_again(task: Task, item: Learned, candidates: Candidates, check: Chec
 
 
 def state_problem(state: State) -> Choice:
-    """The problem for Algorithm 1: beta_m = coupling N / (2K) w_m / max w.
+    """Pose the problem for Algorithm 1, with beta_m = coupling N / (2K) w_m / max w.
 
-    Rows of Q in two clusters of N/K entities are 2K/N apart.
+    Rows of Q in two different clusters of N/K entities have the squared distance 2K/N.
     """
     task, weights = state.task, state.layer_weights
     n, policy, measured = task.views.n_rows, task.policy, state.measured
@@ -359,7 +365,9 @@ def state_problem(state: State) -> Choice:
 
 
 def problem_of(item: Learned, beta: float, n_entities: int) -> ViewProblem:
-    """The problem of a layer, which starts from its potentials; a given layer stays as it is."""
+    """Return the problem of a layer, which starts from its potentials. A given layer is not
+    changed.
+    """
     layer = item.layer
     if layer.given:
         return ViewProblem.of_given(layer, beta, n_entities)
@@ -369,6 +377,8 @@ def problem_of(item: Learned, beta: float, n_entities: int) -> ViewProblem:
 
 
 def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learned:
-    """A layer without the edges to other than the given entities, for comparison with others."""
+    """Return a layer without the edges of all entities except the given ones, for comparison with
+    others.
+    """
     graph = item.layer.among_all(n_entities).adjacency[entities][:, entities]
     return replace(item, layer=replace(item.layer, adjacency=sparse.csr_array(graph), nodes=None))

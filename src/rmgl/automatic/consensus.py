@@ -1,7 +1,7 @@
-"""The consensus: a layer learned from all views side by side, each divided by its spread.
+"""The consensus: a layer learned from the concatenated views, each divided by its spread.
 
-Where each view separates only some of the clusters, the views' layers are learned again with costs
-of the consensus added to their own (`Agreement`).
+If each view separates only some of the clusters, the layers of the views are learned again with
+costs of the consensus added to their own (`Agreement`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rmgl.views.views import Views
 
 CONSENSUS = "consensus"
 UNKNOWN_DISTANCE = 0.7
-"""Added to the distance of two entities by a view that lacks one of them, as a share of its mean
-squared distance. New rows are placed by it, too, whatever the policy of the fit."""
+"""Squared distance that a view adds to a pair of entities if it lacks one of them, relative to its
+mean squared distance. It is also used to place new rows, whatever the policy of the fit."""
 
 ConsensusRule = Callable[[Views], bool]
 """rule(views) -> whether several views get a consensus layer."""
@@ -30,49 +30,62 @@ ConsensusRule = Callable[[Views], bool]
 
 @dataclass(frozen=True)
 class Agreement:
-    """The numbers and the rule of the consensus, and of its share in the layers of the views."""
+    """Parameters and rule for the consensus and for its share in the layers of the views."""
 
     consensus: str | ConsensusRule = "overlap"
-    """Whether a layer of all views side by side is learned: "overlap" (where entities have enough
-    views in common), "never", or rule(views) -> bool."""
+    """Whether to learn a consensus layer from the concatenated views: "overlap" (if entities have
+    enough views in common), "never", or rule(views) -> bool."""
     views_in_common: float = ranged(2.0, 0.0, 1e9)
-    """Views that two entities of incomplete views need to have in common, on average, for a
-    consensus."""
+    """Minimum average number of views that two entities must have in common for a consensus layer
+    if views are incomplete."""
     share_in_common: float = ranged(0.75, 0.0, 1.0)
-    """Share of all views that is enough in common, where that is fewer views."""
+    """Share of all views. Two entities need to have only this share in common if it is fewer views
+    than `views_in_common`.
+    """
     most_incomplete: int = ranged(5000, 0, 1e9)
-    """Number of entities up to which incomplete views have a consensus, which takes all pairs."""
+    """Maximum number of entities for a consensus layer of incomplete views, which uses all pairs.
+    """
     smoother: float = ranged(3.0, 0.0, 100.0)
-    """How many times rougher than the consensus the views may be before they disagree with it."""
+    """Multiple of the consensus roughness that the mean roughness of the views must exceed for
+    views to disagree with the consensus.
+    """
     complementary: float = ranged(0.1, 0.0, 1.0)
-    """Excess of the views' roughness from which they are complementary: each separates only some of
-    the clusters, and entities that are missing from a view are placed afterwards."""
+    """Minimum excess of the views' roughness for views to be considered complementary.
+    Complementary views each separate only some of the clusters, and entities that are missing from
+    a view are placed after the fit."""
     complete_share: float = ranged(0.5, 0.0, 1.0)
-    """Share of the entities that need to be in all views for the others to be placed afterwards."""
+    """Minimum share of the entities that must be in all views for the other entities to be placed
+    after the fit.
+    """
     consensus_share: float = ranged(4.0, 0.0, 100.0)
-    """Largest multiple of the costs of the consensus that is added to those of complementary views.
+    """Maximum multiple of the costs of the consensus that is added to the costs of complementary
+    views.
     """
     disagreement: tuple[float, float] = ranged((0.25, 0.35), 0.0, 1.0)
-    """Excess at which costs of the consensus begin to be added, and at which all of them are."""
+    """Two values of the excess of the views' roughness. Costs of the consensus begin to be added at
+    the first, and are added in full at the second.
+    """
 
     def has_consensus(self, views: Views) -> bool:
-        """Whether these views get a consensus layer. A single view is its own consensus."""
+        """Return whether these views get a consensus layer. A single view is its own consensus."""
         return len(views.names) > 1 and self.wants_consensus(views)
 
     def wants_consensus(self, views: Views) -> bool:
-        """Whether the rule asks for a consensus. Beside networks, a single view can have one."""
+        """Return whether the rule requests a consensus. In addition to networks, a single view is
+        enough.
+        """
         rule: Callable[..., bool] = find_rule("consensus", self.consensus, CONSENSUS_RULES)
         built_in = {"numbers": self} if isinstance(self.consensus, str) else {}
         return bool(rule(views, **built_in))
 
     def share_of_consensus(self, excess: float) -> float:
-        """The multiple of the consensus costs that is added where views have a given excess."""
+        """Return the multiple of the consensus costs that is added for a given excess."""
         least, most = self.disagreement
         return self.consensus_share * float(np.clip((excess - least) / (most - least), 0.0, 1.0))
 
 
 def where_views_overlap(views: Views, numbers: Agreement | None = None) -> bool:
-    """Complete views have a consensus, and incomplete ones where entities share enough views."""
+    """Return True for complete views, and for incomplete views if entities share enough views."""
     numbers = Agreement() if numbers is None else numbers
     shares = [view.n_own / view.n_rows for view in views]
     needed = min(numbers.views_in_common, numbers.share_in_common * len(shares))
@@ -81,7 +94,7 @@ def where_views_overlap(views: Views, numbers: Agreement | None = None) -> bool:
 
 
 def never(views: Views, numbers: Agreement | None = None) -> bool:
-    """No consensus."""
+    """Return False: never learn a consensus."""
     return False
 
 
@@ -89,22 +102,22 @@ CONSENSUS_RULES: dict[str, ConsensusRule] = {"overlap": where_views_overlap, "ne
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:
-    """The name, with as many underscores as it takes to differ from all that are taken."""
+    """Return the name, followed by as many underscores as needed to differ from all taken names."""
     while name in taken:
         name += "_"
     return name
 
 
 def consensus_name(names: Sequence[str]) -> str:
-    """The name of the consensus layer beside views of these names."""
+    """Return the name of the consensus layer for views with these names."""
     return free_name(CONSENSUS, names)
 
 
 def incomplete_space(spaces: Spaces) -> Square:
-    """The space of sum_m |x_i - x_j|^2 over views from which some entities are missing.
+    """Return the space of sum_m |x_i - x_j|^2 over views from which some entities are missing.
 
-    Where a view counts in full, its total variance is 1, so 2 is its mean squared distance, and it
-    adds 1.4 if one of two entities is missing from it.
+    A view that counts in full has a total variance of 1. Its mean squared distance is then 2, and
+    it adds 1.4 if one of the two entities is missing from it.
     """
     views = spaces.views
     AllPairs(views.n_rows).require_memory(6, "entities that are missing from some views")
@@ -120,7 +133,9 @@ def incomplete_space(spaces: Spaces) -> Square:
 def consensus_costs(
     candidates: Candidates, space: Space, nodes: NDArray[np.intp] | None, share: float
 ) -> AddedCosts:
-    """A share of the costs in the consensus of any pairs of the given entities (None: all)."""
+    """Return a multiple of the costs in the consensus for any pairs of the given entities (None for
+    all).
+    """
     scaling = candidates.scaling
     if nodes is not None and scaling is not None:
         scaling = scaling.of_nodes(nodes)

@@ -1,4 +1,4 @@
-"""A graph cut into parts, and how good each cut is."""
+"""Cuts of a graph into parts, and the quality of each cut."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from rmgl.running.checkpoint import Checkpoint
 DRAW_TOL = 1e-4
 """Relative residual of the eigenvectors of resampled graphs."""
 MANY_NODES = 10_000
-"""Nodes beyond which stability is measured on half as many draws."""
+"""Number of nodes above which stability is measured on half as many draws."""
 
 Going = Callable[[float], bool]
-"""going(part): told which part of the work is done, says whether there is time to go on."""
+"""going(part) -> whether there is time to continue. `part` is the finished share of the work."""
 
 
 def always(part: float) -> bool:
-    """There is time to go on."""
+    """Return True: there is always time to continue."""
     return True
 
 
 def is_peak(values: Floats, at: int) -> bool:
-    """Whether a value is at least as large as those beside it."""
+    """Return whether a value is at least as large as its neighbors."""
     return bool(values[at] >= values[max(0, at - 1) : at + 2].max())
 
 
 @dataclass
 class Cuts:
-    """The cuts of a graph so far, by number of parts."""
+    """Cuts of a graph so far, by number of parts."""
 
     graph: sparse.csr_array
     random_state: np.random.RandomState
@@ -49,7 +49,9 @@ class Cuts:
     """Eigenvectors and eigenvalues of the normalized Laplacian."""
 
     def find_vectors(self, count: int) -> None:
-        """Find the eigenvectors of the smallest eigenvalues, as many as there are nodes at most."""
+        """Find the eigenvectors of the `count` smallest eigenvalues, but not more than there are
+        nodes.
+        """
         spectrum = smallest_eigenvectors(
             self.graph,
             min(count, self.graph.shape[0]),
@@ -59,22 +61,22 @@ class Cuts:
         self.vectors, self.values = spectrum.vectors, spectrum.values
 
     def add_all(self, more: Sequence[int], going: Going) -> None:
-        """Cut the graph into some numbers of parts, and once at least."""
+        """Cut the graph into the given numbers of parts while there is time, and at least once."""
         for place, k in enumerate(more):
             if self.parts and not going(0.5 * place / len(more)):
                 return
             self.add(k)
 
     def add(self, number: int) -> None:
-        """Cut the graph into so many parts."""
+        """Cut the graph into this number of parts."""
         labels = cut(self.vectors, number, self.random_state)
         self.parts[number] = labels
         self.modularity[number] = modularity(self.graph, labels)
         self.silhouette[number] = silhouette(unit_rows(self.vectors[:, :number]), labels)
 
     def find_stability(self, numbers: Sequence[int], n_draws: int, going: Going = always) -> None:
-        """Measure the stability of some cuts: their mean agreement with those of draws of four
-        fifths of the nodes, as many as there is time for.
+        """Measure the stability of some cuts: their mean agreement with cuts of random four fifths
+        of the nodes, using as many draws as time allows.
         """
         n = self.graph.shape[0]
         n_draws = n_draws if n <= MANY_NODES else max(1, n_draws // 2)
@@ -87,7 +89,9 @@ class Cuts:
             self.stability.update(zip(numbers, np.mean(found, axis=0).tolist(), strict=True))
 
     def find_again(self, numbers: Sequence[int], nodes: Indices) -> Floats:
-        """The adjusted Rand index of cuts with those of the graph of some of the nodes."""
+        """Return the adjusted Rand index of each cut with the cut of the subgraph of the given
+        nodes.
+        """
         again = parts_of(
             self.graph,
             nodes,
@@ -102,25 +106,25 @@ class Cuts:
 
     @property
     def numbers(self) -> list[int]:
-        """The numbers of parts, in increasing order."""
+        """Numbers of parts in increasing order."""
         return sorted(self.parts)
 
     def eigengap(self, number: int) -> float:
-        """(next eigenvalue - last one used) / next eigenvalue."""
+        """Return (next eigenvalue - last one used) / next eigenvalue."""
         after = self.values[number] if number < self.values.size else 2.0
         return float((after - self.values[number - 1]) / max(after, np.finfo(float).tiny))
 
 
 def modularity(graph: sparse.csr_array, labels: Indices) -> float:
-    """Weight inside clusters beyond what their degrees would give by chance, as a share of all
-    weight.
+    """Return the modularity: the share of edge weight inside clusters, minus the share expected by
+    chance from the degrees.
     """
     shares = np.bincount(labels, weights=graph.sum(axis=1)) / graph.sum()
     return share_inside(graph, labels) - float(shares @ shares)
 
 
 def share_inside(graph: sparse.csr_array, labels: Indices) -> float:
-    """The share of all edge weight that lies inside clusters."""
+    """Return the share of all edge weight that lies inside clusters."""
     entries = graph.tocoo()
     return float(
         entries.data[labels[entries.row] == labels[entries.col]].sum() / entries.data.sum()
@@ -128,10 +132,11 @@ def share_inside(graph: sparse.csr_array, labels: Indices) -> float:
 
 
 def silhouette(rows: Floats, labels: Indices) -> float:
-    """The mean of (b - a) / max(a, b) over all rows, with a the distance of a row from the center
-    of its own cluster and b that from the nearest other center (simplified silhouette).
+    """Return the mean of (b - a) / max(a, b) over all rows, where a is the distance of a row from
+    the center of its own cluster, and b is its distance from the nearest other center (simplified
+    silhouette).
 
-    It is 1 where all rows are at their centers, and 0 for a single cluster.
+    The result is 1 if all rows are at their centers, and 0 if there is only one cluster.
 
     Examples
     --------

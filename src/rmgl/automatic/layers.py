@@ -1,10 +1,10 @@
-"""The layers that everything is chosen from: one per view, the consensus, and the neighbor layer.
+"""The layers on which all choices are based: one per view, the consensus, and the neighbor layer.
 
-A view's layer has `n_neighbors` edges a node on average: costs are locally scaled distances, and
-alpha is solved for. The *consensus* is learned in the same way from all views side by side. The
-*neighbor layer* is their plain graph of nearest neighbors, which is given and not learned. Learned
-layers may fall into small groups of close rows that keep their weight to themselves; the neighbor
-layer links every entity to its nearest others, however far away they are.
+The layer of a view has an average of `n_neighbors` edges per node. Its costs are locally scaled
+distances, and alpha is solved for. The *consensus* is learned in the same way from the concatenated
+views. The *neighbor layer* is their nearest-neighbor graph, which is computed, not learned. Learned
+layers may fall into small groups of close rows with no weight to others. The neighbor layer
+connects every entity to its nearest others, however far away they are.
 """
 
 from __future__ import annotations
@@ -39,48 +39,50 @@ from rmgl.views.views import Views
 
 NEIGHBORS = "neighbors"
 PLAIN_NEIGHBORS = 9
-"""Neighbors of every entity in the neighbor layer."""
+"""Number of neighbors of every entity in the neighbor layer."""
 NETWORK_TOL = 1e-6
 """KKT residual of the layer of a network that is learned again."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What all steps of the choice work with."""
+    """Data and parameters that all steps of the choice use."""
 
     spaces: Spaces
     policy: Policy
     n_neighbors: int
-    """Edges of a node that layers are to have on average."""
+    """Average number of edges per node that layers should have."""
     wanted: Mapping[str, Any]
-    """The candidate pairs that layers are searched among, by their names (`wanted_pairs`)."""
+    """Candidate pairs for each layer, by name (`wanted_pairs`)."""
     stores: Stores
     team: Team
     random_state: np.random.RandomState
     run: Run
     solver: str = "newton"
     min_cluster_size: float | None = None
-    """Size below which a cluster that is not an island is a fragment (None: the policy's share)."""
+    """Size below which a cluster is a fragment, unless it is an island. None to use the policy."""
     known: Indices | None = None
-    """Labels of entities, -1 where they are not known (None: none is)."""
+    """Known labels of entities, -1 for unknown. None if no label is known."""
     tied: bool = True
     """Whether known labels change the costs of the layers."""
     alike: Indices | None = None
-    """Numbers of the entities, the same for copies (None: nothing is known)."""
+    """Numbers of the entities, with the same number for copies. None if copies are not known."""
 
     @property
     def views(self) -> Views:
-        """The scaled views."""
+        """Scaled views."""
         return self.spaces.views
 
     @property
     def least_clusters(self) -> int:
-        """The number of clusters that known labels need."""
+        """Minimum number of clusters required by known labels."""
         return 1 if self.known is None else int(self.known.max()) + 1
 
     @cached_property
     def has_consensus(self) -> bool:
-        """Whether a consensus is learned. Networks take part in it by rows smoothed along them."""
+        """Whether a consensus is learned. Networks contribute to it by rows that are smoothed along
+        them.
+        """
         if self.views.all_rows:
             return self.policy.has_consensus(self.views)
         members = self.spaces.of_members
@@ -89,32 +91,33 @@ class Task:
 
     @cached_property
     def consensus_space(self) -> Space:
-        """The space of all views side by side, or a guess where entities are missing from views."""
+        """Space of the concatenated views, or an estimate if entities are missing from views."""
         complete = self.spaces.smoothing is not None or self.spaces.of_members.complete
         return self.spaces.together if complete else incomplete_space(self.spaces)
 
     @cached_property
     def network_share(self) -> float:
-        """The share of network neighbors in the rows of all views side by side."""
+        """Share of network neighbors in the rows of the concatenated views."""
         return 0.0 if self.spaces.smoothing is None else self.spaces.smoothing.share
 
     @property
     def neighbor_share(self) -> float:
-        """The weight of the neighbor layer, as a share of that of all other layers.
+        """Weight of the neighbor layer relative to that of all other layers.
 
-        Rows that are smoothed along networks fall into more small groups, which it has to link.
-        Where entities are few, learned layers are uncertain (`rmgl.automatic.small`).
+        Rows that are smoothed along networks fall into more small groups, which the neighbor layer
+        must connect. If there are few entities, learned layers are uncertain
+        (`rmgl.automatic.small`).
         """
         doubt = doubt_of(self.views.n_rows, self.policy.few_entities)
         return max(self.policy.neighbor_share, doubt) * (1 + self.network_share)
 
     def origin_of_all(self, role: Role, name: str) -> Origin:
-        """The origin of a layer of all views side by side."""
+        """Return the origin of a layer of the concatenated views."""
         members, factors = self.spaces.members, self.spaces.factors
         return Origin(name, role, None, members, factors, network_share=self.network_share)
 
     def find(self, name: str, space: Space, check: Check) -> Candidates:
-        """The candidate pairs of a layer that is learned in this space, with their costs."""
+        """Return the candidate pairs and their costs for a layer that is learned in this space."""
         return find_candidates(
             name,
             space,
@@ -130,7 +133,7 @@ class Task:
         )
 
     def of_entities(self, entities: Indices) -> Task:
-        """The task for some of the entities."""
+        """Return the task restricted to some of the entities."""
 
         def among(name: str, pairs: Any) -> Any:
             if isinstance(pairs, str | int):
@@ -149,7 +152,7 @@ class Task:
 
 
 def wanted_pairs(views: Views, candidates: Any, n_neighbors: int) -> dict[str, Any]:
-    """What the parameter `candidates` means for every layer that is learned, by its name."""
+    """Return what the parameter `candidates` means for each learned layer, by name."""
     wanted = {
         view.name: resolve(view.own(), None, asked, n_neighbors)
         for view, asked in zip(views, asked_candidates(candidates, views), strict=True)
@@ -164,24 +167,24 @@ def wanted_pairs(views: Views, candidates: Any, n_neighbors: int) -> dict[str, A
 
 @dataclass(frozen=True)
 class Learned:
-    """A layer and its candidate pairs, which the next layer of the same view starts from."""
+    """A layer and its candidate pairs. The next layer of the same view starts from these pairs."""
 
     candidates: Candidates
     layer: Layer
 
     def tightened(self) -> Learned:
-        """This layer, without the candidate pairs that later costs are unlikely to need."""
+        """Return this layer without the candidate pairs that later costs are unlikely to need."""
         return replace(self, candidates=self.candidates.tightened(self.layer.potentials))
 
     def own(self, rows: Floats) -> Floats:
-        """The rows of the entities that the layer was learned on."""
+        """Return the rows of the entities on which the layer was learned."""
         return self.layer.origin.own(rows)
 
 
 def learn_all(task: Task) -> list[Learned]:
-    """The layers of all views and then the consensus, if any, learned side by side."""
+    """Learn the layers of all views and the consensus, if there is one, in parallel."""
     n_views = len(task.views.names)
-    # the consensus takes longest, so it is begun first
+    # the consensus takes longest, so it starts first
     order = [n_views, *range(n_views)] if task.has_consensus else list(range(n_views))
 
     def learn(place: int, check: Check) -> Learned:
@@ -196,12 +199,12 @@ def learn_all(task: Task) -> list[Learned]:
 
 
 def learn_views(task: Task) -> list[Learned]:
-    """The layers of all views, without a consensus."""
+    """Learn the layers of all views, without a consensus."""
     return task.team(partial(learn_view, task), range(len(task.views.names)))
 
 
 def learn_view(task: Task, place: int, check: Check) -> Learned:
-    """The layer of one view, alone."""
+    """Learn the layer of one view."""
     view = task.views[place]
     origin = Origin(view.name, nodes=view.entities, views=(place,))
     if view.graph is not None:
@@ -212,7 +215,9 @@ def learn_view(task: Task, place: int, check: Check) -> Learned:
 
 
 def learn_network(task: Task, origin: Origin, check: Check) -> Learned:
-    """The layer of a network: the network itself or, if it is to be learned, a solution near it."""
+    """Return the layer of a network: the network itself or, if it is to be learned, a solution
+    close to it.
+    """
     view = task.views[origin.views[0]]
     graph, layer = view.graph, given_layer(origin, view.own())
     if graph is None or not graph.learn:
@@ -226,27 +231,27 @@ def learn_network(task: Task, origin: Origin, check: Check) -> Learned:
 
 
 def learn_consensus(task: Task, check: Check = no_check) -> Learned:
-    """The layer of all views side by side, each divided by its spread."""
+    """Learn the layer of the concatenated views, each divided by its spread."""
     origin = task.origin_of_all("consensus", consensus_name(task.views.names))
     return learn(task, origin, task.consensus_space, check)
 
 
 def learn(task: Task, origin: Origin, space: Space, check: Check) -> Learned:
-    """The layer of a space in which a node has as many edges as are wanted, on average."""
+    """Learn the layer of a space with the requested average number of edges per node."""
     candidates = task.find(origin.name, space, check)
     if task.known is not None and task.tied:
         candidates = with_known(candidates, space, origin.own(task.known), check)
     solved = solve_for_edges(origin, candidates, task.n_neighbors, solver=task.solver, check=check)
     learned = Learned(*solved)
-    # the nearest neighbors of the last layer are asked for before it is tightened
+    # the nearest neighbors are taken from the last layer before it is tightened
     return learned.tightened() if origin.role == "view" and task.has_consensus else learned
 
 
 def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
-    """The neighbor layer of all views side by side, if there is one.
+    """Find the neighbor layer of the concatenated views. Returns None if there is none.
 
-    Rows of zeros are compared as they are. The candidate pairs of the consensus, or of a single
-    view, hold the nearest neighbors already, where they are lists.
+    Rows of zeros are compared like any others. If the candidate pairs of the consensus, or of a
+    single view, are lists, they already contain the nearest neighbors.
     """
     members = task.spaces.of_members
     if task.policy.neighbor_share == 0 or not members.names:
@@ -269,12 +274,12 @@ def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
 
 
 def neighbor_layer(origin: Origin, lists: Sequence[NearBlock]) -> Layer | None:
-    """The layer of closed lists of nearest neighbors; None if it has no edge.
+    """Return the layer of closed lists of nearest neighbors. None if it has no edge.
 
-    Every entity gives a weight of 1 to each of the nine nearest entities that differ from it; those
-    that are tied for the last places share them. Copies get nothing: they say no more about the
-    place of an entity than it does itself. An edge has the mean of the weights that its ends give
-    to each other, before all weights are scaled.
+    Every entity gives a weight of 1 to each of the nine nearest entities that differ from it.
+    Entities that are tied for the last places share them. Copies get no weight, because they say no
+    more about the position of an entity than the entity itself does. An edge has the mean of the
+    weights that its ends give to each other, before all weights are scaled.
     """
     n = sum(block.nodes.size for block in lists)
     given = sum((graph_of(block, n) for block in lists), start=sparse.csr_array((n, n)))
@@ -284,7 +289,7 @@ def neighbor_layer(origin: Origin, lists: Sequence[NearBlock]) -> Layer | None:
 
 
 def graph_of(block: NearBlock, n_nodes: int) -> sparse.csr_array:
-    """The weights that some nodes give to their neighbors."""
+    """Return the weights that some nodes give to their neighbors."""
     there = np.isfinite(block.distances) & (block.neighbors != STAND_IN)
     shares = there * (1.0 if block.shares is None else block.shares)
     row, place = np.nonzero(shares)

@@ -1,21 +1,21 @@
-"""How many clusters there are, from the common graph alone.
+"""The number of clusters, chosen from the common graph alone.
 
-For every K the graph is cut spectrally into K parts. The score of K is *modularity* times the
-square of the *silhouette*:
+For every K, the graph is cut into K parts by spectral clustering. The score of K is *modularity*
+times the square of the *silhouette*:
 
     modularity  sum_c  (weight inside c) / (all weight)  -  (degrees in c / all degrees)^2
-    silhouette  mean of (b - a) / max(a, b): the distance of a row of the embedding from the center
-                of its own part is a, and that from the nearest other center b
+    silhouette  mean of (b - a) / max(a, b), where a is the distance of a row of the embedding from
+                the center of its own part, and b its distance from the nearest other center
 
-All K with at least three quarters of the largest score cannot be told from the best one: they are
-its *range*, which is the best one alone where its eigengap is 0.9 or more. *Stability* is measured
-for numbers in the range, and for peaks of the score beside it:
+All K with at least three quarters of the largest score are considered indistinguishable from the
+best one. They form its *range*, unless the eigengap of the best K is 0.9 or more: then the range is
+this K alone. *Stability* is measured for the range, and for peaks of the score beside it:
 
-    stability   mean adjusted Rand index with parts found anew on random four fifths of the nodes
+    stability   mean adjusted Rand index with the parts found on random four fifths of the nodes
 
-The best K is chosen, or a smaller one in its range that is a peak of the score and has a larger
-score times stability. K goes up to 30, and to 60 and 120 as long as the largest K is in the range.
-A new rule is one function here: add it to `NUMBER_RULES`.
+The chosen K is the best one, or a smaller peak of the score in its range with a larger product of
+score and stability. K goes up to 30, and then up to 60 and 120 as long as the largest K is in the
+range. To add a rule, write a function and add it to `NUMBER_RULES`.
 """
 
 from __future__ import annotations
@@ -38,35 +38,36 @@ from rmgl.rules import find_rule, ranged
 from rmgl.running.checkpoint import Checkpoint
 
 BESIDE = 2
-"""Most resolutions that are shown on each side of the chosen one."""
+"""Maximum number of resolutions shown on each side of the chosen one."""
 MOST_RESAMPLED = 10
-"""Most numbers of the range whose stability is measured, those of the largest scores."""
+"""Maximum number of K in the range with measured stability: those with the largest scores."""
 
 NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
-"""rule(graph, random_state) -> the number of clusters of the common graph, with its evidence."""
+"""rule(graph, random_state) -> the number of clusters, with the evidence for it."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """The numbers and the rule that choose the number of clusters."""
+    """Parameters and rule for choosing the number of clusters."""
 
     number: str | NumberRule = "silhouette"
-    """How the number of clusters is chosen where it is not given: by "silhouette" and modularity,
-    or rule(graph, random_state) -> NumberOfClusters."""
+    """Rule for choosing the number of clusters if n_clusters="auto": "silhouette" (modularity times
+    the square of the silhouette), or rule(graph, random_state) -> NumberOfClusters."""
     ranges: tuple[tuple[int, int], ...] = ((30, 1), (60, 2), (120, 4))
-    """Numbers that are tried: up to the first number of each pair, in steps of the second."""
+    """Numbers to try. A pair (largest, step) extends them up to `largest` in steps of `step`."""
     rows_per_cluster: float = ranged(6.0, 1.0, 1e9)
-    """Least mean size of a cluster. Entities that are missing from a view are placed afterwards
-    only if as many per cluster are in all views."""
+    """Minimum mean size of a cluster. Entities that are missing from a view are placed after the
+    fit only if at least this many entities per cluster are in all views."""
     draws: int = ranged(4, 1, 1000)
-    """Random parts of the entities on which stability is measured."""
+    """Number of random subsets of four fifths of the entities on which stability is measured."""
     stable: float = ranged(0.8, 0.0, 1.0)
-    """Stability from which a resolution is shown; the chosen number may be certain from this
-    stability and this silhouette on."""
+    """Minimum stability of a resolution that is shown. The confidence in the chosen number can be
+    high only if its stability and its silhouette are at least this value."""
     clear: float = ranged(0.75, 0.0, 1.0)
-    """Share of the best score from which another number cannot be told from the chosen one."""
+    """Minimum score, relative to the best score, at which a number of clusters is considered
+    indistinguishable from the chosen one."""
     apart: float = ranged(0.9, 0.0, 1.0)
-    """Eigengap of the best number from which its parts are so far apart that no other is meant."""
+    """Minimum eigengap of the best number at which its range contains no other number."""
 
     def choose_number(
         self,
@@ -75,8 +76,8 @@ class Counting:
         checkpoint: Checkpoint | None = None,
         going: Going = always,
     ) -> NumberOfClusters:
-        """The number of clusters of a graph. Built-in rules keep eigenvectors in a checkpoint, and
-        end with the best number so far once `going` says so.
+        """Choose the number of clusters of a graph. Built-in rules store eigenvectors in a
+        checkpoint. If `going` returns False, they stop with the best number so far.
         """
         rule: Callable[..., Any] = find_rule("number", self.number, NUMBER_RULES)
         built_in = (checkpoint, self, going) if isinstance(self.number, str) else ()
@@ -93,34 +94,33 @@ class Counting:
 @record
 @dataclass(frozen=True)
 class NumberOfClusters:
-    """K and the evidence for it."""
+    """Number of clusters, with the evidence for it."""
 
     chosen: int
     candidates: Indices
     modularity: Floats
     eigengap: Floats
-    """(next eigenvalue - last one used) / next eigenvalue, of the normalized Laplacian."""
+    """(next eigenvalue - last one used) / next eigenvalue of the normalized Laplacian."""
     stability: Floats
-    """NaN where it was not measured."""
+    """Stability of each candidate. NaN if it was not measured."""
     resolutions: Indices | None = None
-    """The numbers at which the graph falls into stable parts, and the chosen one."""
+    """Numbers for which the graph has stable parts, and the chosen number."""
     parts: Indices | None = None
-    """The parts of the graph for each of these numbers, one row of labels for each (None: unknown).
-    """
+    """Labels of the parts of the graph, with one row per resolution. None if unknown."""
     stable: float = Counting.stable
-    """Stability from which a resolution counts as found again."""
+    """Minimum stability at which a resolution counts as recovered."""
     clear: float = Counting.clear
-    """Share of the best score from which another number cannot be told from the chosen one."""
+    """Minimum score, relative to the best score, of a number in the range."""
     apart: float = Counting.apart
-    """Eigengap of the best number from which no other number is meant."""
+    """Minimum eigengap of the best number at which its range contains no other number."""
     silhouette: Floats | None = None
-    """Mean silhouette of the rows of the embedding (None: evidence of an earlier version)."""
+    """Mean silhouette of the rows of the embedding. None in evidence from earlier versions."""
 
     former_fields: ClassVar[tuple[str, ...]] = ("very_stable",)
-    """Fields that files of earlier versions may hold; they are ignored."""
+    """Fields that files from earlier versions may contain. They are ignored."""
 
     def at_least(self, least: int) -> NumberOfClusters:
-        """The best number from `least` on, which known labels need; its parts are not known."""
+        """Return the best number of at least `least`, without the parts of the graph."""
         if self.chosen >= least:
             return self
         enough = self.candidates >= least
@@ -136,11 +136,11 @@ class NumberOfClusters:
         return replace(self, chosen=least, resolutions=None, parts=None, **longer)
 
     def in_order(self, order: Indices) -> NumberOfClusters:
-        """The evidence about nodes in another order."""
+        """Return the evidence for nodes in another order."""
         return self if self.parts is None else replace(self, parts=self.parts[:, order])
 
     def check(self, n_nodes: int) -> None:
-        """Refuse evidence from a file that cannot be about so many nodes."""
+        """Raise an error if evidence from a file cannot belong to this number of nodes."""
         sound_indices("the candidate numbers of clusters", self.candidates, n_nodes + 1)
         names = ("modularity", "eigengap", "stability", "silhouette")
         known = [name for name in names if getattr(self, name) is not None]
@@ -157,7 +157,7 @@ class NumberOfClusters:
             self._check_parts(self.resolutions, self.parts, n_nodes)
 
     def _check_parts(self, resolutions: Indices, parts: Indices, n_nodes: int) -> None:
-        """Refuse parts from a file that are not those of the resolutions."""
+        """Raise an error if parts from a file are not those of the resolutions."""
         known = np.isin(resolutions, self.candidates).all() and self.chosen in resolutions
         complete = parts.ndim == 2 and parts.shape[:1] == resolutions.shape
         if not known or not complete or (np.diff(resolutions) <= 0).any():
@@ -173,8 +173,8 @@ class NumberOfClusters:
     def score(self) -> Floats:
         """Modularity times silhouette squared.
 
-        In evidence of earlier versions, and of rules that give no silhouette, it is modularity
-        times stability squared, and modularity alone where stability was not measured.
+        Evidence from earlier versions or from other rules may have no silhouette. The score is then
+        modularity times stability squared or, without stability, modularity alone.
         """
         good = self.silhouette
         if good is None:
@@ -184,8 +184,8 @@ class NumberOfClusters:
 
     @property
     def rivals(self) -> list[int]:
-        """The K that cannot be told from the best one by their score; the best one alone if the
-        graph nearly falls into so many components.
+        """Return the K that are indistinguishable from the best one by their score. If the graph
+        nearly falls into that many components, return only the best one.
         """
         score, best = self.score, int(self.score.argmax())
         if self.eigengap[best] >= self.apart:
@@ -196,17 +196,17 @@ class NumberOfClusters:
 
     @property
     def range(self) -> tuple[int, int]:
-        """The smallest and the largest K that cannot be told from the chosen one."""
+        """Smallest and largest K that are indistinguishable from the chosen one."""
         numbers = [self.chosen, *self.rivals]
         return min(numbers), max(numbers)
 
     @property
     def confidence(self) -> str:
-        """The word "high" or "low".
+        """Confidence in the chosen number: "high" or "low".
 
-        High if the range is narrow, at most one or a fifth around the chosen number, the parts are
-        found again on some of the nodes and are apart in the embedding, and nodes are many. Two
-        halves of one cloud are often found again, but they are not apart.
+        It is high if the range is narrow (at most one, or a fifth, around the chosen number), there
+        are many nodes, and the parts are recovered on subsets of the nodes and well separated in
+        the embedding. Two halves of one cloud are often recovered, but not well separated.
         """
         least, most = self.range
         near = max(self.chosen - least, most - self.chosen) <= max(1.0, 0.2 * self.chosen)
@@ -230,14 +230,14 @@ class NumberOfClusters:
 
     @property
     def table(self) -> list[dict[str, object]]:
-        """The resolutions: K, score, modularity, silhouette, stability and eigengap (None: not
-        known), and a plain sentence.
+        """Resolutions as rows with K, score, modularity, silhouette, stability and eigengap (None
+        if not known), and a plain sentence.
         """
         shown = [self.chosen] if self.resolutions is None else self.resolutions.tolist()
         return [self._row(k) | {"sentence": self._sentence(k)} for k in shown]
 
     def _row(self, k: int) -> dict[str, object]:
-        """The scores of a number of clusters; None where one is not known."""
+        """Return the scores of a number of clusters. None for a score that is not known."""
         names = ("score", "modularity", "silhouette", "stability", "eigengap")
         at, columns = self._at(k), [getattr(self, name) for name in names]
         values = [np.nan if column is None else float(column[at]) for column in columns]
@@ -245,9 +245,9 @@ class NumberOfClusters:
         return {"n_clusters": k, **dict(zip(names, scores, strict=True))}
 
     def _sentence(self, k: int) -> str:
-        again = "are found again" if self._is_stable(k) else "are hardly found again"
+        again = "are recovered" if self._is_stable(k) else "are hardly recovered"
         if np.isnan(self.stability[self._at(k)]):
-            again = "were not looked for again"
+            again = "were not tested"
         beside = "chosen" if k == self.chosen else "coarser" if k < self.chosen else "finer"
         return f"{k} clusters ({beside}) {again} on four fifths of the entities"
 
@@ -258,14 +258,14 @@ class NumberOfClusters:
         return int(np.flatnonzero(self.candidates == k)[0])
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row for each number of clusters that was tried."""
+        """Return a pandas DataFrame with one row per number of clusters that was tried."""
         import pandas as pd
 
         rows = [self._row(k) for k in self.candidates.tolist()]
         return pd.DataFrame(rows).assign(chosen=self.candidates == self.chosen)
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the number, the reason for it, and the numbers that were tried."""
+        """Return HTML for notebooks: the number, the reason for it, and the tried numbers."""
         return as_html(self.to_frame(), f"{self.chosen} clusters, {self.reason}")
 
     def as_dict(self) -> dict[str, object]:
@@ -285,14 +285,14 @@ def by_silhouette(
     numbers: Counting | None = None,
     going: Going = always,
 ) -> NumberOfClusters:
-    """The number of clusters with the largest score. A checkpoint keeps eigenvectors; once `going`
-    says so, the best number so far is taken, and stability is not known.
+    """Choose the number of clusters with the largest score. A checkpoint stores eigenvectors. If
+    `going` returns False, the best number so far is chosen, and its stability is unknown.
     """
     numbers = Counting() if numbers is None else numbers
     n = graph.shape[0]
     if n < 3:
         raise ValueError(
-            f"n_clusters='auto' needs at least 3 rows, but the views have {n}: give n_clusters"
+            f"n_clusters='auto' needs at least 3 rows, but the views have {n}: pass a number"
         )
     cuts = Cuts(sparse.csr_array(graph), random_state, checkpoint)
     find_cuts(cuts, numbers, going)
@@ -308,10 +308,10 @@ NUMBER_RULES: dict[str, NumberRule] = {"silhouette": by_silhouette}
 
 
 def find_cuts(cuts: Cuts, numbers: Counting, going: Going) -> None:
-    """Cut the graph into 2, 3, ... parts, and into those beside the best number that steps left
-    out.
+    """Cut the graph into 2, 3, ... parts, and into the numbers next to the best one that the steps
+    left out.
 
-    The next of the ranges is tried as long as the last number is about as good as the best one.
+    The next range is tried as long as the last number is about as good as the best one.
     """
     largest = max(2, int(cuts.graph.shape[0] // numbers.rows_per_cluster))
     for last, step in numbers.ranges:
@@ -328,7 +328,7 @@ def find_cuts(cuts: Cuts, numbers: Counting, going: Going) -> None:
 
 
 def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
-    """The numbers between the best one and those beside it that were not tried."""
+    """Return the numbers between the best one and its neighbors that were not tried."""
     tried, best = cuts.numbers, evidence_of(cuts, numbers).chosen
     at = tried.index(best)
     beside = tried[max(0, at - 1) : at + 2]
@@ -336,7 +336,7 @@ def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
 
 
 def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
-    """The evidence from the cuts so far, and the number of the largest score."""
+    """Return the evidence from the cuts so far, with the number that has the largest score."""
     tried = cuts.numbers
     number = NumberOfClusters(
         tried[0],
@@ -353,8 +353,8 @@ def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
 
 
 def worth_resampling(number: NumberOfClusters) -> list[int]:
-    """The best numbers of the range, and the best peaks of the score on each side of the chosen
-    one.
+    """Return the best numbers of the range, and the best peaks of the score on each side of the
+    chosen number.
     """
     candidates, score = number.candidates, number.score
     ranked = [int(candidates[at]) for at in np.argsort(-score, kind="stable")]
@@ -366,8 +366,8 @@ def worth_resampling(number: NumberOfClusters) -> list[int]:
 
 
 def coarser_if_as_good(number: NumberOfClusters) -> NumberOfClusters:
-    """The evidence with the number of the largest score times stability chosen: of the best number,
-    and of coarser peaks of the score in its range.
+    """Return the evidence after choosing the number with the largest product of score and stability
+    among the best number and the coarser peaks of the score in its range.
     """
     best, score = number.chosen, number.score
     values = {
@@ -380,8 +380,8 @@ def coarser_if_as_good(number: NumberOfClusters) -> NumberOfClusters:
 
 
 def _stable_beside(number: NumberOfClusters) -> list[int]:
-    """The most stable resolutions, peaks of stability among those measured, that are coarser and
-    finer than the chosen one.
+    """Return the most stable resolutions that are coarser and finer than the chosen one, which are
+    peaks among the measured stabilities.
     """
     measured = np.flatnonzero(np.isfinite(number.stability))
     candidates, stability = number.candidates[measured], number.stability[measured]

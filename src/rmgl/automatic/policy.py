@@ -1,4 +1,4 @@
-"""`Policy`: the numbers and rules that choose alpha, the weights of the views, beta and K."""
+"""`Policy`: the parameters and rules for choosing alpha, the weights of the views, beta and K."""
 
 from __future__ import annotations
 
@@ -17,56 +17,59 @@ RULES: dict[str, dict[str, Any]] = {
     "weighing": dict(WEIGHING_RULES),
     "number": dict(NUMBER_RULES),
 }
-"""The built-in rules of every field that takes one."""
+"""Built-in rules for every field that contains a rule."""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """The numbers of the costs that layers are learned from."""
+    """Parameters of the costs from which layers are learned."""
 
     local_scaling: bool = True
     """Whether squared distances are divided by the distances to the 7th neighbors."""
     floor_share: float = ranged(0.7, 0.0, 1.0)
-    """Least cost of a pair, as a share of the 5th smallest cost at its nodes."""
+    """Minimum cost of a pair, relative to the 5th smallest cost at its nodes."""
 
 
 @dataclass(frozen=True)
 class Guidance:
-    """The numbers of the common graph and of the embedding that guides the layers."""
+    """Parameters of the common graph and of the embedding that guides the layers."""
 
     guidance: tuple[float, ...] = ranged((0.3,), 0.0, 100.0)
-    """How strongly the common embedding guides the layers, in each pass."""
+    """Strength with which the common embedding guides the layers, with one number per pass."""
     coupling: float = ranged(0.01, 1e-6, 100.0)
-    """Largest beta of a learned layer, as a share of the one at which an edge between two clusters
+    """Maximum beta of a learned layer, relative to the beta at which an edge between two clusters
     costs 1 more."""
     neighbor_share: float = ranged(0.2, 0.0, 100.0)
-    """Weight of the plain neighbor layer in the common graph, as a share of the weight of all other
-    layers (0: no such layer). Where entities are few, it is larger (`few_entities`)."""
+    """Weight of the neighbor layer in the common graph, relative to that of all other layers. 0
+    means that there is no such layer. With few entities (see `few_entities`), the weight is larger.
+    """
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The numbers of the verdict on an answer, and of the notes beside it."""
+    """Parameters of the verdict on a clustering, and of the notes that accompany it."""
 
     good_evidence: float = ranged(0.8, 0.0, 1.0)
-    """Strength of the evidence from which an answer is good: the stability of the clusters times
-    the square root of their separation."""
+    """Minimum strength of the evidence for a clustering to be rated good. The strength is the
+    stability of the clusters times the square root of their separation."""
     fair_evidence: float = ranged(0.6, 0.0, 1.0)
-    """Strength of the evidence from which an answer is fair."""
+    """Minimum strength of the evidence for a clustering to be rated fair."""
     resamples: int = ranged(5, 1, 1000)
-    """Random parts of the entities on which the stability of an answer is measured."""
+    """Number of random subsets of four fifths of the entities on which the stability of the
+    clusters is measured.
+    """
     dominant_weight: float = ranged(0.8, 0.0, 1.0)
-    """Weight of a view above which the report notes that the others hardly count."""
+    """Weight of a view above which the report notes that the other views hardly count."""
     same_answer: float = ranged(0.7, 0.0, 1.0)
-    """Agreement of a second answer below which the report notes that it differs."""
+    """Agreement of a quick refit with the fit below which the report notes that they differ."""
     unrelated: float = ranged(0.65, 0.0, 1.0)
-    """Roughness of a view above which the report notes that it disagrees with the others."""
+    """Roughness of a view above which the report notes that the view disagrees with the others."""
 
 
 @record
 @dataclass(frozen=True)
 class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdict):
-    """Thresholds and rules for the automatic choices; `docs/defaults.md` explains the defaults.
+    """Thresholds and rules for the automatic choices. `docs/defaults.md` explains the defaults.
 
     A rule is the name of a built-in rule or your own function. Pass a policy to a model with
     `RMGL(policy=Policy(...))`. A saved model stores the names of functions, not the functions.
@@ -86,7 +89,7 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdic
         "unit_rows",
         "tiny_cluster",
     )
-    """Fields that files of earlier versions may hold; they are ignored."""
+    """Fields that files from earlier versions may contain. They are ignored."""
 
     def __post_init__(self) -> None:
         ramp = self.disagreement
@@ -102,7 +105,7 @@ class Policy(Scaling, Weighing, Agreement, Guidance, Fragments, Counting, Verdic
             )
 
     def named(self) -> Policy:
-        """This policy with rules by their names, as files hold them."""
+        """Return this policy with its rules replaced by their names, as stored in files."""
         names: dict[str, Any] = {
             field: rule_name(getattr(self, field), known) for field, known in RULES.items()
         }

@@ -1,13 +1,13 @@
-"""Few entities: what cannot be decided counts by half measures.
+"""Few entities: compromises for decisions that the data cannot settle.
 
-With `n` entities, the *doubt* is (1 - n / 100)_+. It is 0 from 100 entities on, and rises without a
-jump below that. Two decisions depend on it:
+With `n` entities, the *doubt* is (1 - n / 100)_+. It is 0 with 100 or more entities, and increases
+continuously below that. Two decisions depend on it:
 
-- Learned layers and the plain neighbor layer differ most where entities are few. The weight of the
-  neighbor layer is at least the doubt, as a share of the weight of all other layers.
-- Whether halves of the columns of a view confirm each other is not known between one and three
-  standard deviations from chance. A view counts for at least the doubt times the place of its
-  deviations between these two.
+- Learned layers and the neighbor layer differ most if there are few entities. The weight of the
+  neighbor layer, relative to that of all other layers, is at least the doubt.
+- Between one and three standard deviations above chance, it is not known whether the halves of the
+  columns of a view confirm each other. A view counts for at least the doubt, times the position of
+  its deviations between one and three.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FEW_ENTITIES = 100
 
 
 def doubt_of(n_entities: int, few: int = FEW_ENTITIES) -> float:
-    """The doubt about what so many entities show, from 0 to 1.
+    """Return the doubt about results from this number of entities, from 0 to 1.
 
     Examples
     --------
@@ -33,7 +33,8 @@ def doubt_of(n_entities: int, few: int = FEW_ENTITIES) -> float:
 
 
 def undecided(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The place of deviations from chance between one, 0, and that which is sure, 1.
+    """Return the position of deviations from chance on the scale from 0 (one deviation) to 1
+    (certain).
 
     Examples
     --------

@@ -1,19 +1,19 @@
-"""Rows of features smoothed along networks: how networks take part in the consensus, which is
-learned from rows.
+"""Rows of features smoothed along networks. Networks contribute to the consensus in this way,
+because it is learned from rows.
 
-A row is drawn toward those of its neighbors in the networks,
+A row moves toward the rows of its neighbors in the networks,
 
     y_i = ((1 - s) x_i + s sum_j p_ij y_j) / (1 - s + s sum_j p_ij)
     p_ij = w_ij / sqrt(d_i d_j),   s = 2/3
 
-a mean in which a neighbor with many edges counts for less, and an entity with many neighbors is
-drawn toward them more. Over several networks p_ij is the mean over those that have entity i. An
-entity without edges keeps its row, and one whose row is missing gets the mean of its neighbors. The
-equation is solved by repetition.
+In this mean, a neighbor with many edges counts less, and an entity with many neighbors moves toward
+them more. With several networks, p_ij is the mean over the networks that contain entity i. An
+entity without edges keeps its row, and an entity whose row is missing gets the mean of its
+neighbors. The equation is solved by iteration.
 
-What is drawn together are the leading 100 principal axes of a view (without centering), if it has
-more columns: smoothed rows are dense, and there is little but noise in the others. Rows of length
-one have length one again in the end.
+If a view has more than 100 columns, its leading 100 principal axes (without centering) are smoothed
+instead of the columns, because smoothed rows are dense and the remaining axes contain little but
+noise. Rows of length one are scaled to length one again at the end.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from rmgl.running.threads import is_small
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3
-"""The share s of the neighbors in a row."""
+"""Share s of the neighbors in a row."""
 AXES = 100
-"""Largest number of principal axes of a view."""
+"""Maximum number of principal axes of a view."""
 STEPS = 40
 """Repetitions."""
 SMOOTHED_ROUNDING = 1e-9
@@ -43,17 +43,19 @@ SMOOTHED_ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Views of features, their rows smoothed along the networks beside them."""
+    """Views of features with rows that are smoothed along the networks."""
 
     views: Views
-    """All views of the fit, scaled."""
+    """All views that the model is fitted on, scaled."""
     members: tuple[int, ...]
-    """The views of features."""
+    """Positions of the views of features."""
     share: float = NETWORK_SHARE
 
     @classmethod
     def possible(cls, views: Views, members: Sequence[int]) -> bool:
-        """Whether there are complete rows to smooth along networks, and these fit into memory."""
+        """Return whether there are complete rows to smooth along networks, and whether they fit
+        into memory.
+        """
         if views.has_gaps or not members or any(views[view].rows is None for view in members):
             return False
         needed = 32 * views.n_rows * sum(min(AXES, views[view].matrix.shape[1]) for view in members)
@@ -61,8 +63,8 @@ class Smoothing:
 
     @classmethod
     def along(cls, views: Views, members: Sequence[int]) -> Smoothing | None:
-        """The rows smoothed along the networks, if there are such rows and networks that follow
-        them.
+        """Return the rows smoothed along the networks. None if there are no such rows, or if no
+        network agrees with them.
         """
         if not views.graphs or not cls.possible(views, members):
             return None
@@ -71,12 +73,12 @@ class Smoothing:
         if share == 0:
             return None
         found = replace(whole, share=share)
-        vars(found).update(axes=whole.axes, followed=whole.followed)  # neither depends on the share
+        vars(found).update(axes=whole.axes, followed=whole.followed)  # independent of the share
         return found
 
     @cached_property
     def followed(self) -> dict[int, float]:
-        """For every network, the share of its agreement with the rows that is not chance."""
+        """Share of each network's agreement with the rows that is not due to chance."""
         mask = np.all([self.views[view].mask for view in self.members], axis=0)
         present = np.flatnonzero(mask)
         rows = np.hstack(
@@ -94,21 +96,21 @@ class Smoothing:
 
     @cached_property
     def axes(self) -> tuple[Floats | None, ...]:
-        """The leading principal axes of every member, as columns; None if it has no more columns
-        than that.
+        """Leading principal axes of every member as columns. None for a member that does not have
+        more columns than axes.
         """
         return tuple(principal_axes(self.views[view].own()) for view in self.members)
 
     @cached_property
     def degrees(self) -> list[Floats]:
-        """The degrees of all entities in every network."""
+        """Degrees of all entities in every network."""
         return [
             np.asarray(self.views[view].matrix.sum(axis=1)).ravel() for view in self.views.graphs
         ]
 
     @cached_property
     def rows(self) -> tuple[Floats, ...]:
-        """The smoothed rows of every member, before they have length one."""
+        """Smoothed rows of every member, before they are scaled to length one."""
         links = mean_links([self.views[view].matrix for view in self.views.graphs], self.degrees)
         found = []
         for place, view in enumerate(self.members):
@@ -122,12 +124,12 @@ class Smoothing:
 
     @cached_property
     def matrices(self) -> tuple[Floats, ...]:
-        """The smoothed rows of every member."""
+        """Smoothed rows of every member."""
         return tuple(self._finished(place, Y) for place, Y in enumerate(self.rows))
 
     def of_new(self, new: Views, rows: Indices) -> list[tuple[Floats, Mask]]:
-        """The smoothed rows of new entities in every member, and whether they have one; fitted ones
-        stay as they are.
+        """Return the smoothed rows of new entities in every member, and whether each entity has
+        one. Fitted rows do not change.
         """
         links = mean_links([new[view].matrix[rows] for view in self.views.graphs], self.degrees)
         linked = np.diff(links.indptr) > 0
@@ -141,7 +143,7 @@ class Smoothing:
         return found
 
     def _filled(self, view: int, new: Views, rows: Indices) -> Matrix:
-        """New rows with the means of the fitted ones in place of missing cells."""
+        """Return new rows with missing cells replaced by the means of the fitted rows."""
         X, gaps = new[view].matrix[rows], new[view].gaps
         if gaps is None:
             return X
@@ -152,14 +154,14 @@ class Smoothing:
         )
 
     def _on_axes(self, place: int, X: Matrix) -> Floats:
-        """Rows in the coordinates that are smoothed."""
+        """Return rows in the coordinates that are smoothed."""
         axes = self.axes[place]
         if axes is None:
             return np.asarray(as_dense(X))
         return np.asarray(X @ axes)
 
     def _shares(self, present: Mask, links: sparse.csr_array) -> tuple[Any, Any]:
-        """What the own row of every entity, and the sum over its neighbors, are multiplied by."""
+        """Return the factors for each entity's own row and for the sum over its neighbors."""
         own, total = (
             np.where(present, 1 - self.share, 0.0),
             self.share * np.asarray(links.sum(axis=1)).ravel(),
@@ -175,7 +177,7 @@ class Smoothing:
 
     @cached_property
     def _of_unit_length(self) -> list[bool]:
-        """Whether the rows of every member have length one, or are zero."""
+        """Whether the rows of each member have length one, or are zero."""
         lengths = [
             np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
             for X in (self.views[view].own() for view in self.members)
@@ -184,10 +186,11 @@ class Smoothing:
 
 
 def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[Floats]) -> sparse.csr_array:
-    """The mean of w_ij / sqrt(d_i d_j) over the networks in which the entity of row i has edges.
+    """Return the mean of w_ij / sqrt(d_i d_j) over the networks in which the entity of row i has
+    edges.
 
-    The rows may be new entities; the columns are the fitted ones, which have the given degrees in
-    each network.
+    The rows may be new entities. The columns are the fitted entities, which have the given degrees
+    in each network.
 
     Examples
     --------
@@ -212,8 +215,8 @@ def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[Floats]) 
 
 
 def principal_axes(X: Matrix) -> Floats | None:
-    """The leading principal axes of the rows of a matrix, as columns; None if there are no more
-    columns, or rows, than that.
+    """Return the leading principal axes of the rows of a matrix, as columns. None if the matrix
+    does not have more columns and rows than axes.
     """
     if min(X.shape) <= AXES:
         return None

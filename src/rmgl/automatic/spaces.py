@@ -1,5 +1,5 @@
-"""The spaces that layers are learned in: that of every view, and that of all views side by side,
-each divided by its spread.
+"""Spaces in which layers are learned: one per view, and the space of the concatenated views, each
+divided by its spread.
 """
 
 from __future__ import annotations
@@ -24,21 +24,19 @@ MOST_SQUARE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class Spaces:
-    """The spaces of views whose rows are scaled already."""
+    """Spaces of scaled views."""
 
     views: Views
     squares: Sequence[Any] | None
-    """The space of all rows of every view, rows that are missing from it included; None if rows are
-    too many.
+    """Space of all rows of every view, including entities that are missing from it. None if there
+    are too many rows.
     """
     few_entities: int = field(default=FEW_ENTITIES, kw_only=True)
     """Number of entities below which it is in doubt whether a view is reliable."""
 
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
-        """Compute all distances, if they fit into memory and the candidates that are `wanted` are
-        certain.
-        """
+        """Compute all distances if they fit into memory and the `wanted` candidates need them."""
         if any(view.comparable and view.rows is None for view in views):
             require_memory(
                 8 * (len(views.names) + 2) * views.n_rows**2,
@@ -57,29 +55,30 @@ class Spaces:
 
     @cached_property
     def members(self) -> tuple[int, ...]:
-        """The views that are put side by side: all that have distances between any two entities, so
-        not the networks.
+        """Positions of the views to concatenate: all views with distances between any two entities,
+        and therefore not networks.
         """
         return tuple(place for place, view in enumerate(self.views) if view.comparable)
 
     @cached_property
     def of_members(self) -> Views:
-        """The views that are put side by side."""
+        """Views to concatenate."""
         return self.views.of_views(self.members)
 
     @cached_property
     def smoothing(self) -> Smoothing | None:
-        """The rows of the members smoothed along the networks, if these follow the rows, which fit
-        into memory.
+        """Rows of the members smoothed along the networks. None if no network agrees with the rows,
+        or if the smoothed rows do not fit into memory.
         """
         return Smoothing.along(self.views, self.members)
 
     @cached_property
     def parts(self) -> Floats:
-        """What each view counts for, by its reliability beside that of the most reliable one.
+        """How much each view counts, by its reliability compared with that of the most reliable
+        view.
 
-        A view without columns, such as a network, counts in full. Where entities are few, a view
-        that may be reliable counts for something (`rmgl.automatic.small`).
+        A view without columns, such as a network, counts in full. If there are few entities, a view
+        that may be reliable counts partly (`rmgl.automatic.small`).
         """
         if len(self.views) == 1:
             return np.ones(1)
@@ -95,21 +94,21 @@ class Spaces:
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
-        """The total variance of every member."""
+        """Total variance of every member."""
         if self.smoothing is not None:
             return tuple(total_variance(Y) for Y in self.smoothing.matrices)
         return tuple(self.views[view].variance() for view in self.members)
 
     @cached_property
     def factors(self) -> tuple[float, ...]:
-        """What each member is multiplied by before it is put beside the others: its total variance
-        is its part then.
+        """Factor of each member in the concatenated views, which makes its total variance equal to
+        its part.
         """
         wanted = self.parts[list(self.members)]
         return tuple(np.sqrt(wanted / self.variances).tolist())
 
     def of_entities(self, entities: Indices) -> Spaces:
-        """The spaces of some of the entities."""
+        """Return the spaces of some of the entities."""
         squares = (
             None if self.squares is None else [square.among(entities) for square in self.squares]
         )
@@ -117,14 +116,16 @@ class Spaces:
         return Spaces(views, squares, few_entities=self.few_entities)
 
     def own(self, view: int) -> Space:
-        """The space of a view, without the entities that are missing from it."""
+        """Return the space of a view, without the entities that are missing from it."""
         if self.squares is None or self.squares[view] is None:
             return self.views[view].space()
         own: Square = self.squares[view].among(self.views[view].entities)
         return own
 
     def square(self, view: int) -> Square:
-        """All distances of all rows of a member, rows that are missing from it included."""
+        """Return all distances between all rows of a member, including entities that are missing
+        from it.
+        """
         found: Square | None = (
             self.views[view].square() if self.squares is None else self.squares[view]
         )
@@ -133,7 +134,7 @@ class Spaces:
 
     @cached_property
     def together(self) -> Space:
-        """The space of all views side by side, with rows of zeros for what is missing."""
+        """Return the space of the concatenated views, with rows of zeros for missing entities."""
         if self.squares is None and self.views.has_gaps:
             return Summed([self.views[view].gapped() for view in self.members], self.factors)
         if self.squares is None:
@@ -152,15 +153,18 @@ class Spaces:
 
 
 def squares_of(views: Views, team: Team) -> list[Square | None]:
-    """All distances in every view, missing entities included; None where some pairs have none."""
+    """Return all distances in every view, including missing entities. None for views in which some
+    pairs have no distance.
+    """
     return team(lambda view, check: view.square(team.in_parts, check), list(views))
 
 
 def fits(views: Views) -> bool:
-    """Whether all distances, in every view and in all views side by side, take little more memory
-    than the rows, and there is room.
+    """Return whether all distances, in every view and in the concatenated views, need little more
+    memory than the rows, and whether enough memory is available.
 
-    Where cells are missing, they may take more: they are costly to compute again.
+    If cells are missing, the distances may need more memory, because they are costly to compute
+    again.
     """
     needed = 8 * (len(views.names) + 2) * views.n_rows**2
     return (views.wide or views.has_gaps) and needed <= MOST_SQUARE_BYTES and is_small(needed)

@@ -1,4 +1,4 @@
-"""`State`: what the steps of the automatic choice have chosen so far, and what they ask of it."""
+"""`State`: the choices that the steps have made so far, and the measurements they need."""
 
 from __future__ import annotations
 
@@ -26,39 +26,42 @@ EMBEDDING_TOL = 1e-4
 
 @dataclass(frozen=True)
 class Measured:
-    """How well layers agree with common embeddings, by their informative edges."""
+    """Agreement of layers with common embeddings, measured on their informative edges."""
 
     roughness: Vector
     """Roughness of every view: the geometric mean over the embeddings."""
     shares: Vector
-    """Share of the edge weight of every view that is informative."""
+    """Share of each view's edge weight that is informative."""
     excess: float = 0.0
-    """How much rougher the views are on the embedding of the consensus than it is, three times."""
+    """Mean roughness of the views on the embedding of the consensus, minus three times the
+    roughness of the consensus.
+    """
     uncertainty: float = 0.0
-    """Standard deviation of the roughness, where entities are few."""
+    """Standard deviation of the roughness if there are few entities."""
     beyond_chance: Vector | None = None
-    """Share of each view's agreement with the others that is not chance, where some are networks.
+    """Share of each view's agreement with the others that is not due to chance, if some views are
+    networks.
     """
 
 
 @dataclass(frozen=True)
 class State:
-    """What the steps have chosen so far.
+    """Choices that the steps have made so far.
 
-    A step replaces the layers in the list at once: the costs of their candidates take most of the
-    memory of a fit.
+    A step replaces layers in the list immediately, because the costs of their candidates take most
+    of the memory of a fit.
     """
 
     task: Task
     layers: list[Learned]
-    """The layers of the views and, if there is one, the consensus."""
+    """Layers of the views and, if there is one, the consensus."""
     neighbors: Layer | None = None
-    """The plain neighbor layer, if there is one."""
+    """Neighbor layer, if there is one."""
     n_clusters: int = 0
-    """The number of clusters (0: not chosen yet)."""
+    """Number of clusters. 0 if it has not been chosen yet."""
     number: NumberOfClusters | None = None
     weights: Vector | None = None
-    """Weights of the layers (None: all views count alike)."""
+    """Weights of the layers. None for equal weights of all views."""
     measured: Measured | None = None
     graph: Graph | None = None
     """Weighted sum of the layers before they were guided."""
@@ -67,35 +70,37 @@ class State:
 
     @property
     def layer_weights(self) -> Vector:
-        """The weights of the layers; before anything is known, views count as they are reliable."""
+        """Return the weights of the layers. Before weights are chosen, views count by their
+        reliability.
+        """
         if self.weights is not None:
             return self.weights
         return with_consensus_weight(self.layers, normalized(self.task.spaces.parts))
 
     @property
     def of_views(self) -> list[Learned]:
-        """The layers of the views."""
+        """Layers of the views."""
         return [item for item in self.layers if item.layer.role == "view"]
 
     @property
     def consensus(self) -> Learned | None:
-        """The consensus, if there is one."""
+        """Consensus, if there is one."""
         return next((item for item in self.layers if item.layer.role == "consensus"), None)
 
     @property
     def min_cluster_size(self) -> float:
-        """The size below which a cluster that is not an island is a fragment."""
+        """Size below which a cluster is a fragment, unless it is an island."""
         given, policy = self.task.min_cluster_size, self.task.policy
         share = policy.small_cluster * self.task.views.n_rows / self.n_clusters
         return share if given is None else given
 
     def is_network(self, item: Learned) -> bool:
-        """Whether a layer is that of a network, given or learned again."""
+        """Return whether a layer is that of a network, given or learned again."""
         layer = item.layer
         return layer.role == "view" and self.task.views[layer.views[0]].graph is not None
 
     def sum_of(self, layers: Sequence[Learned], weights: Vector) -> Graph:
-        """The weighted sum of layers and of the neighbor layer."""
+        """Return the weighted sum of layers and the neighbor layer."""
         graphs = [item.layer.among_all(self.task.views.n_rows).adjacency for item in layers]
         if self.neighbors is not None:
             graphs.append(self.neighbors.adjacency)
@@ -105,10 +110,10 @@ class State:
     def embed(
         self, layers: Sequence[Learned], weights: Vector, min_size: float | None = None
     ) -> Floats:
-        """Unit rows of the common embedding of some layers.
+        """Return the unit rows of the common embedding of some layers.
 
-        Fragments, clusters of fewer than `min_size` entities, take no part in it and are placed at
-        the mean of their neighbors.
+        Fragments (clusters of fewer than `min_size` entities) are left out of the embedding and
+        placed at the mean of their neighbors.
         """
         task, graph = self.task, self.sum_of(layers, weights)
         networks = self.neighbors is None and all(map(self.is_network, layers))
@@ -140,12 +145,12 @@ class State:
         return unit_rows(place_fragments(rows, embedding.fragments, graph))
 
     def embed_others(self, left_out: Learned) -> Floats:
-        """Unit rows of the embedding of all other views, which count alike."""
+        """Return the unit rows of the embedding of all other views, with equal weights."""
         others = [item for item in self.of_views if item is not left_out]
         return replace(self, neighbors=None).embed(others, np.ones(len(others)))
 
     def informative(self, item: Learned) -> sparse.csr_array:
-        """The informative edges of a layer, with all entities as nodes."""
+        """Return the informative edges of a layer, with all entities as nodes."""
         layer, task, spaces = item.layer, self.task, self.task.spaces
         share = task.policy.small_component
         if share > 0:
@@ -160,6 +165,8 @@ class State:
 
 
 def with_consensus_weight(layers: Sequence[Learned], weights: Vector) -> Vector:
-    """The weights of all layers from those of the views: the consensus weighs one."""
+    """Return the weights of all layers from the weights of the views. The consensus has a weight of
+    one.
+    """
     of_views = iter(weights)
     return np.array([1.0 if item.layer.role == "consensus" else next(of_views) for item in layers])

@@ -1,12 +1,12 @@
-"""How much each view counts, from how well its layer agrees with a common embedding.
+"""Weights of the views, from the agreement of their layers with a common embedding.
 
 The *roughness* of the embedding on the layer of view m is
 
     r_m = sum_ij w_ij |u_i - u_j|^2 / sum_ij w_ij  /  mean of |u_i - u_j|^2 over all pairs
 
-with u_i the rows of the embedding, of length one: 0 where neighbors in the layer have the same
-place in the embedding, 1 where they are unrelated. A new rule is one function here: add it to
-`WEIGHING_RULES`.
+where u_i are the rows of the embedding, with length one. It is 0 if neighbors in the layer have the
+same position in the embedding, and 1 if they are unrelated. To add a rule, write a function in this
+module and add it to `WEIGHING_RULES`.
 """
 
 from __future__ import annotations
@@ -29,35 +29,38 @@ from rmgl.rules import find_rule, ranged
 
 WeighingRule = Callable[[Any, Any, bool], Vector]
 """rule(roughness, shares, with_consensus) -> the weights of the views, which sum to one. `shares`
-are the shares of each view's edge weight on which its roughness was measured."""
+contains the share of each view's edge weight on which its roughness was measured."""
 ROUNDED_SUM = 1e-9
-"""Largest distance of a sum of weights from one."""
+"""Maximum deviation of a sum of weights from one."""
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """The numbers and the rule that weigh views."""
+    """Parameters and rule for weighting views."""
 
     weighing: str | WeighingRule = "agreement"
-    """How much each view counts: "agreement" (the smoother the common embedding on its layer, the
-    more), "equal", or rule(roughness, shares, with_consensus) -> weights that sum to one."""
+    """Rule for the weights of the views: "agreement" (views have more weight if the common
+    embedding is smoother on their layers), "equal", or rule(roughness, shares, with_consensus) ->
+    weights that sum to one."""
     power: float = ranged(-2.0, -10.0, 0.0)
     """Power of the roughness in the weight of a view."""
     power_alone: float = ranged(-1.5, -10.0, 0.0)
-    """Power of the roughness where there is no consensus: each view is a part of what it is
-    compared with."""
+    """Power of the roughness in the weight of a view if there is no consensus, so that each view
+    contributes to the embedding with which it is compared."""
     least_roughness: float = ranged(0.005, 0.0, 1.0)
-    """Added to every roughness, so that a view that agrees perfectly does not get all the weight.
+    """Number that is added to every roughness, so that a view that agrees perfectly does not get
+    all the weight.
     """
     few_entities: int = ranged(FEW_ENTITIES, 0, 1e9)
-    """Number of entities below which the uncertainty of the roughness is added to it, the neighbor
-    layer counts for more, and views that may be reliable count for something."""
+    """Number of entities below which three rules apply: the uncertainty of the roughness is added
+    to it, the neighbor layer has more weight, and views that may be reliable count partly."""
     small_component: float = ranged(0.2, 0.0, 1.0)
-    """Size, as a share of a mean cluster, below which the edges of a component do not count in
-    roughness and weights, nor do those between identical rows (0: all edges count)."""
+    """Size of a component, relative to the mean size of a cluster, below which its edges are
+    ignored in roughness and weights. Edges between identical rows are ignored, too. 0 means that
+    all edges count."""
 
     def weigh(self, roughness: Any, shares: Any, with_consensus: bool) -> Vector:
-        """The weights of the views, which sum to one."""
+        """Return the weights of the views, which sum to one."""
         rule: Callable[..., Any] = find_rule("weighing", self.weighing, WEIGHING_RULES)
         built_in = {"numbers": self} if isinstance(self.weighing, str) else {}
         given = rule(roughness, shares, with_consensus, **built_in)
@@ -75,10 +78,10 @@ class Weighing:
 def by_agreement(
     roughness: Any, shares: Any, with_consensus: bool, numbers: Weighing | None = None
 ) -> Vector:
-    """Weights proportional to the share of informative edges times r^-2.
+    """Return weights proportional to the share of informative edges times r^-2.
 
-    Without a consensus, views can only be compared with the embedding of all of them, and each is
-    a part of it: the power is -1.5 there.
+    Without a consensus, views can be compared only with the embedding of all of them, to which each
+    of them contributes. The power is then -1.5.
     """
     numbers = Weighing() if numbers is None else numbers
     power = numbers.power if with_consensus else numbers.power_alone
@@ -102,7 +105,9 @@ def normalized(values: Vector) -> Vector:
 
 
 def roughness(rows: Floats, adjacency: sparse.csr_array) -> float:
-    """The mean of |u_i - u_j|^2 over the edges, by weight, divided by that over all pairs."""
+    """Return the mean of |u_i - u_j|^2 over the edges, by weight, divided by the mean over all
+    pairs.
+    """
     degrees = adjacency.sum(axis=1)
     if not degrees.any():
         return 1.0
@@ -114,15 +119,15 @@ def roughness(rows: Floats, adjacency: sparse.csr_array) -> float:
 
 
 def mean_roughness(measured: Floats, least: float) -> Vector:
-    """The geometric mean over embeddings (rows) of the roughness of every view (columns)."""
+    """Return the geometric mean over embeddings (rows) of the roughness of every view (columns)."""
     mean: Vector = np.log(measured + least).mean(axis=0)
     return np.exp(mean)
 
 
 def roughness_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
-    """The standard deviation of the roughness over all orders of the rows.
+    """Return the standard deviation of the roughness over all orders of the rows.
 
-    So much would roughness vary if the rows had nothing to do with the edges.
+    The roughness would vary by this much if the rows were unrelated to the edges.
     """
     n = len(rows)
     return n / (n - 1) * chance_deviation(adjacency.toarray(), cdist(rows, rows, "sqeuclidean"))
@@ -131,10 +136,11 @@ def roughness_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
 def informative_edges(
     space: Space | None, adjacency: sparse.csr_array, min_size: float
 ) -> sparse.csr_array:
-    """The edges between points that differ (None: all do), in components of `min_size` nodes.
+    """Return the edges between points that differ, in components of at least `min_size` nodes. With
+    None, all points are considered different.
 
-    Copies of a point agree on everything, and the nodes of a small component with one another:
-    their edges do not show whether a view agrees with the others.
+    Copies of a point agree on everything, and so do the nodes of a small component. Their edges do
+    not show whether a view agrees with the others.
     """
     adjacency = adjacency.copy()
     adjacency.prune()
@@ -150,7 +156,7 @@ def informative_edges(
 
 
 def same_graph(one: sparse.csr_array, other: sparse.csr_array) -> bool:
-    """Whether two graphs have the same edges and weights, as those of a view and its copy do."""
+    """Return whether two graphs have the same edges and weights, as for a view and its copy."""
     if one is other or one.nnz != other.nnz or one.nnz == 0:  # graphs without edges say nothing
         return one is other
     parts = ("indptr", "indices", "data")

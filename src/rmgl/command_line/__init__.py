@@ -1,1 +1,1 @@
-"""The command `rmgl`: its options, what its commands do, and what a terminal shows."""
+"""Command line `rmgl`: options, commands and terminal output."""

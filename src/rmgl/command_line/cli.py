@@ -1,7 +1,7 @@
-"""The commands `rmgl cluster`, `inspect`, `predict`, `demo`, `reproduce` and `doctor`.
+"""Commands `rmgl cluster`, `inspect`, `predict`, `demo`, `reproduce` and `doctor`.
 
-Options are parsed and paths are checked here, with no numerical library loaded, so help and bad
-file names are answered at once. The commands load `rmgl.command_line.commands` for the rest.
+This module parses options and checks paths without loading a numerical library, so that help and
+errors about paths appear at once. The commands then load `rmgl.command_line.commands`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def cli(context: click.Context) -> None:
 @LAYERS
 @SOLVING
 @WORKERS
-@flag("--quiet", "Show no progress bar. Without this option, there is one on a terminal.")
+@flag("--quiet", "Do not show a progress bar. By default, one is shown on a terminal.")
 def cluster(
     inputs: tuple[NamedFile, ...],
     clusters: int | str | range,
@@ -118,10 +118,10 @@ def cluster(
     """Cluster the rows of multi-view data.
 
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the
-    views), or one .npy, .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .mtx or .h5ad file, or
-    folder of 10x Genomics, per view. `rmgl inspect` says what they are taken for. With --network
-    there may be none. A view may also be a folder of Parquet files or a .zarr array, and the 2-D
-    arrays of a .zarr group are views.
+    views), or, for each view, one .npy, .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .mtx or
+    .h5ad file or one 10x Genomics folder. A view may also be a folder of Parquet files or a .zarr
+    array, and each 2-D array of a .zarr group is a view. `rmgl inspect` shows how they would be
+    read. With --network, INPUTS may be omitted.
     """
     source = source_of(
         inputs,
@@ -134,8 +134,8 @@ def cluster(
     on_workers = is_on_workers(scheduler, workers, plan)
     if isinstance(clusters, range) and (on_workers or save or checkpoint):
         raise BadInput(
-            "several numbers of clusters are fitted without --save, --checkpoint, --scheduler and "
-            "--workers: give one number with -k, or leave these out"
+            "a range of numbers of clusters cannot be combined with --save, --checkpoint, "
+            "--scheduler or --workers: pass one number with -k, or leave these options out"
         )
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
@@ -174,7 +174,7 @@ def cluster(
 def cluster_several(
     numbers: range, parameters: dict[str, Any], source: Source, output: Output, quiet: bool
 ) -> None:
-    """Write the answers with several numbers of clusters, and print how they compare."""
+    """Write the results for several numbers of clusters, and print a table that compares them."""
     with loading():
         from rmgl.command_line import several
         from rmgl.estimators.rmgl import RMGL
@@ -188,17 +188,17 @@ def cluster_several(
 def outcome_file(
     outcome: Path | None, time: str | None, event: str | None, color: tuple[str, ...]
 ) -> OutcomeFile | None:
-    """The options about columns that have no part in the fit; refuse those that need others."""
+    """Return the options for columns not used in the fit. Refuse options that require others."""
     if outcome is None and (time, event, color) != (None, None, ()):
         names = "--time, --event and --color"
-        raise BadInput(f"{names} name columns of a table: give it with --outcome FILE")
+        raise BadInput(f"{names} name columns of a table: pass the table with --outcome FILE")
     if (time is None) != (event is None):
-        raise BadInput("--time and --event belong together: give both, or none of them")
+        raise BadInput("--time and --event belong together: use both or neither")
     return None if outcome is None else OutcomeFile(outcome, time, event, color)
 
 
 def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> bool:
-    """Whether the fit runs on Dask workers; refuse options that do not go with it."""
+    """Return whether the fit runs on Dask workers. Refuse options that conflict."""
     on_workers = scheduler is not None or workers is not None
     if scheduler is not None and workers is not None:
         raise BadInput("--scheduler and --workers were both given: use one of them")
@@ -211,14 +211,17 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @click.argument("model", type=PATH)
 @INPUTS
 @option("-o --output", "CSV file to write.", required=True, type=PATH)
-@option("--id id_column", "Column of row ids; rows may then be missing from some of the files.")
+@option(
+    "--id id_column",
+    "Column of row ids. With ids, rows may be missing from some of the files.",
+)
 @SPLIT
 @SHEET
 @NETWORKS
 @option(
     "--unknown",
-    "Label rows -1 that are farther from the fitted ones than this share of these are from "
-    "their neighbors, such as 0.99. Without this option, every row gets a cluster.",
+    "Label rows -1 if their outlier score is higher than that of this share of the fitted rows, "
+    "such as 0.99. By default, every row is assigned to a cluster.",
     type=click.FloatRange(0, 1, min_open=True),
 )
 @flag("--force", "Replace the output file if it exists.")
@@ -235,10 +238,10 @@ def predict(
 ) -> None:
     """Label new rows with a saved MODEL.
 
-    INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on; views
-    may be missing. Columns are matched by their names: their order does not matter, those that are
-    absent count as missing cells, and further ones are ignored. The edges of --network lead from
-    new rows (first column) to those of the fit (second column).
+    INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on. Views
+    may be missing. Columns are matched by name: their order does not matter, absent columns count
+    as missing cells, and additional columns are ignored. The edges of --network lead from new rows
+    (first column) to fitted rows (second column).
     """
     source = source_of(inputs, networks, id_column, Selection(views=split, sheets=sheets))
     with in_one_line(*REFUSED):
@@ -273,10 +276,10 @@ def inspect(
     split: dict[str, tuple[str, ...]],
     sheets: tuple[str, ...],
 ) -> None:
-    """Say what each file would be taken for; nothing is fitted.
+    """Show how each file would be read, without fitting a model.
 
-    Prints rows, row ids, columns by kind, missing cells and the proposed scaling of files as for
-    `rmgl cluster`.
+    INPUTS are files as for `rmgl cluster`. Prints their rows, row ids, columns by kind, missing
+    cells and proposed scaling.
     """
     selection = Selection(columns=columns, drop=drop, views=split, sheets=sheets)
     source = source_of(inputs, (), id_column, selection)
@@ -293,8 +296,8 @@ def inspect(
 @FORCE
 @JOBS
 def demo(output: Path | None, force: bool, jobs: int) -> None:
-    """Cluster the UCI digits, which come with rmgl, into ten clusters and compare these with the
-    true digits.
+    """Cluster the UCI digits, which come with rmgl, into ten clusters and compare the
+    result with the true digits.
     """
     written = None
     with in_one_line(*REFUSED):
@@ -318,7 +321,11 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
 )
 @flag("--quick", "Trial run with fewer rows, settings and runs.")
 @flag("--redraw", "Draw the figures again from the files of an earlier run.")
-@option("--images", "COIL-20 images, if not downloaded: a folder, .zip, .npy or .npz.", type=PATH)
+@option(
+    "--images",
+    "Local copy of the COIL-20 images, to avoid the download: a folder, .zip, .npy or .npz.",
+    type=PATH,
+)
 @option("--jobs", "Number of processes; -1 uses all cores.", type=int, default=-1)
 def reproduce(
     experiment: str,
@@ -356,7 +363,7 @@ def reproduce(
 @cli.command()
 @flag("--no-test", "Print versions and settings only, without the self-test.")
 def doctor(no_test: bool) -> None:
-    """Print what a bug report needs, and run a self-test of about ten seconds.
+    """Print the information for a bug report, and run a self-test of about ten seconds.
 
     Prints versions, optional packages, threads, memory and caches. The self-test fits small
     generated data and fails with exit code 1 if a result is wrong. Nothing is sent anywhere.
@@ -374,7 +381,7 @@ def source_of(
     selection: Selection,
     **others: Any,
 ) -> Source:
-    """The files that a command reads; refuse a command without any."""
+    """Return the files that a command reads. Refuse a command without files."""
     files = [*inputs, *networks]
     if not files:
         raise click.UsageError("Missing argument 'INPUTS...'.")
@@ -382,7 +389,7 @@ def source_of(
     if len({file.path for file in files if file.name is not None}) < sum(
         file.name is not None for file in files
     ):
-        raise BadInput("a file is given twice under different names: give it once")
+        raise BadInput("a file was passed twice under different names: pass it once")
     return Source(
         tuple(file.path for file in inputs),
         tuple(file.path for file in networks),

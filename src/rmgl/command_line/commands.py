@@ -1,4 +1,4 @@
-"""What the commands of `cli` do, once their options are parsed and their paths are checked."""
+"""Run the commands of `cli` after their options are parsed and their paths are checked."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def cluster(
     client: Any = None,
     quiet: bool = False,
 ) -> tuple[str, Sequence[str]]:
-    """Fit a model to the views in the files and write it; return what to print about it, and the
-    doubts of its report.
+    """Fit a model to the views in the files and write it. Return the summary to print and the
+    warnings of the report.
     """
     model._check_parameters()
     began = perf_counter()
@@ -57,7 +57,7 @@ def cluster(
         stage("reading")
         views, table = read_source(source, [model.n_clusters])
         seconds, warned = timed_fit(model, views, checkpoint, client)
-        stage("second answers")
+        stage("quick refits")
         _ = model.report_  # made now
         stage("writing")
         associations = write_fit(model, source, table, output, views, seconds)
@@ -71,8 +71,8 @@ def cluster(
 
 
 def read_source(source: Source, numbers: Sequence[int | str]) -> tuple[Views, Any]:
-    """The views in the files, and the table of columns that have no part in the fit; both are
-    checked, with the numbers of clusters.
+    """Read and check the views in the files and the table of columns that are not used in the fit,
+    and check the numbers of clusters.
     """
     in_folders = any(map(is_stored_folder, source.inputs))
     views = Views.of(read_stored(stored_paths(source))) if in_folders else views_in(source)
@@ -89,7 +89,7 @@ def read_source(source: Source, numbers: Sequence[int | str]) -> tuple[Views, An
 def write_fit(
     model: RMGL, source: Source, table: Any, output: Output, views: Views, seconds: float
 ) -> Associations | None:
-    """Write a fit to its folder; return how the columns of the table differ between clusters."""
+    """Write a fit to its folder. Return how the columns of the table differ between clusters."""
     further, associations, colors = source.outcome, None, None
     if further is not None:
         associations = model.associate(table, time=further.time, event=further.event)
@@ -117,7 +117,7 @@ def check_number(n_clusters: int | str, n_rows: int) -> None:
 
 
 def summary(model: RMGL, seconds: tuple[float, float], associations: Associations | None) -> str:
-    """What the command prints about a fit."""
+    """Return what the command prints about a fit."""
     lines = [
         f"{len(model.labels_)} rows, {plural(len(model.view_names_), 'view')}, "
         f"{model.n_clusters_} clusters in {seconds[0]:.1f} s (fit {seconds[1]:.1f} s)",
@@ -128,7 +128,7 @@ def summary(model: RMGL, seconds: tuple[float, float], associations: Association
 
 
 def views_in(source: Source) -> Views:
-    """The views in the files."""
+    """Read the views in the files."""
     lists, views = edge_lists(source), None
     if source.inputs:
         views = read_views(
@@ -142,7 +142,7 @@ def views_in(source: Source) -> Views:
 
 
 def stored_paths(source: Source) -> dict[str, Path]:
-    """The paths of views by name, if arrays or tables can be read from all as they are stored."""
+    """Return the paths of the views by name. Empty unless all views can be read as stored."""
     inputs, selection = source.inputs, source.selection
     plain = selection.is_all and source.id_column is None and not source.networks
     if not plain or not all(is_stored_folder(path) or path.suffix in AS_STORED for path in inputs):
@@ -150,8 +150,8 @@ def stored_paths(source: Source) -> dict[str, Path]:
         if folder is not None:
             raise ValueError(
                 f"{folder} is a folder of arrays or Parquet files: combine it only with other "
-                "such folders, .npy files and .parquet files, and without --id, --view, --columns, "
-                "--drop, --sheet and --network"
+                "such folders, .npy files and .parquet files, and leave out --id, --view, "
+                "--columns, --drop, --sheet and --network"
             )
         return {}
     names = [selection.names.get(path, path.stem) for path in inputs]
@@ -160,7 +160,7 @@ def stored_paths(source: Source) -> dict[str, Path]:
 
 
 def edge_lists(source: Source) -> list[EdgeList]:
-    """The networks in the files, by the names that they are given."""
+    """Read the networks in the files, under the names given to them."""
     names = source.selection.names
     lists = [(path, read_edge_list(path)) for path in source.networks]
     return [replace(edges, name=names.get(path, edges.name)) for path, edges in lists]
@@ -168,7 +168,10 @@ def edge_lists(source: Source) -> list[EdgeList]:
 
 @contextmanager
 def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of so many workers on this machine, or None."""
+    """Connect to the scheduler at an address, or start this number of workers on this machine.
+
+    Yields a client, or None without either.
+    """
     if scheduler is None and workers is None:
         yield None
         return
@@ -194,7 +197,7 @@ def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
 
 
 def plan(source: Source, client: Any, n_neighbors: int) -> str:
-    """What a fit on workers would need, and whether they have it."""
+    """Return the resources that a fit on workers needs, and whether they are available."""
     from rmgl.distributed.prepare import planned
 
     needs = planned(stored_paths(source) or views_in(source), client, n_neighbors)
@@ -207,7 +210,7 @@ def plan(source: Source, client: Any, n_neighbors: int) -> str:
 
 @dataclass(frozen=True)
 class Predictions:
-    """The labels of new rows, -1 for those that belong nowhere, and their shares of clusters."""
+    """Labels of new rows (-1 for rows that belong to no cluster), and their shares of clusters."""
 
     labels: Indices
     shares: Floats
@@ -236,7 +239,7 @@ def predict(model: Path, source: Source, output: Path, unknown: float | None = N
 
 
 def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
-    """New rows in files, and their ids."""
+    """Read the new rows in files, and return them with their ids."""
     new = read_new(fitted, source)
     check_names(new.names, new.index)
     if len(fitted.view_names_) == len(new.names) == 1:
@@ -245,7 +248,7 @@ def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
 
 
 def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDArray[Any] | None]:
-    """New rows with edges to fitted rows, and the rows in files if there are any; and their ids."""
+    """Read new rows with edges to fitted rows, and any rows in files, and return all with ids."""
     lists = edge_lists(source)
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     if not source.inputs:
@@ -278,13 +281,13 @@ def read_new(fitted: RMGL, source: Source, *, everyone: bool = True) -> Views:
 
 
 def inspect(source: Source) -> str:
-    """Say what each file would be taken for; nothing is fitted."""
+    """Describe how each file would be read, without fitting a model."""
     selection = replace(source.selection, id_column=source.id_column)
     return "\n".join(line for path in source.inputs for line in inspect_file(path, selection))
 
 
 def demo(output: Output | None, jobs: int) -> None:
-    """Cluster the embedded digits, print layers and scores, and write them if `output` is given."""
+    """Cluster the included digits, print layers and scores, and write them if `output` is given."""
     data = uci_digits.load_uci_digits()
     click.echo(
         "UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other "
@@ -324,7 +327,7 @@ def write(
     name: str | None = None,
     id_column: str | None = None,
 ) -> None:
-    """Write the result of a fit to its folder; without views, no features and no page."""
+    """Write the result of a fit to its folder. Without views, omit features and the page."""
     with new_folder(output.folder, output.force) as draft:
         features = None if views is None else model.explain(views)
         found = (model.fitted_, model.report_)
@@ -342,7 +345,7 @@ def write(
 
 
 def is_watched(quiet: bool = False) -> bool:
-    """Whether a progress bar is shown: on a terminal, unless it was asked to be quiet."""
+    """Return whether to show a progress bar: on a terminal, unless `quiet`."""
     return not quiet and sys.stderr.isatty()
 
 
@@ -352,7 +355,7 @@ def timed_fit(
     checkpoint: Path | None = None,
     client: Any = None,
 ) -> tuple[float, list[str]]:
-    """Fit the model; returns the seconds it took, and its warnings."""
+    """Fit the model. Return the seconds it took, and its warnings."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -361,7 +364,7 @@ def timed_fit(
 
 
 def show_warnings(warned: Sequence[str]) -> None:
-    """Print warnings as single lines."""
+    """Print each warning on one line."""
     for message in warned:
         click.echo(f"warning: {message}", err=True)
 

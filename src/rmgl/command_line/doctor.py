@@ -1,7 +1,7 @@
-"""What `rmgl doctor` prints: what a bug report needs, and whether a small fit gives what it should.
+"""Output of `rmgl doctor`: information for a bug report, and a self-test with small fits.
 
-Only the standard library is loaded with this module. A section or a check that fails says so, and
-the others follow: an installation that is broken can still be examined.
+This module imports only the standard library. If a section or a check fails, its error is printed
+and the others follow, so that a broken installation can still be examined.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rmgl.version import __version__
 
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[^;]*(;.*extra == ['\"](?P<extra>\w+)['\"])?")
 FOR_DEVELOPERS = {"test", "bench", "dev", "docs", "release"}
-"""Extras that no user needs."""
+"""Extras that users do not need."""
 SETTINGS = ("NUMBA_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VECLIB_", "SCIKIT_LEARN_DATA")
-"""How the names of environment variables begin that change speed, threads or caches."""
+"""Prefixes of environment variables that affect speed, threads or caches."""
 LARGEST_RESIDUAL = 1e-6
 LARGEST_GAP = 1e-6
 
 
 def examine(show: Callable[[str], None], *, tested: bool) -> bool:
-    """Show the description and, if `tested`, the self-test; return whether it passed."""
+    """Show the description and, if `tested`, run the self-test. Return whether it passed."""
     for line in description():
         show(line)
     if not tested:
@@ -51,26 +51,26 @@ def description() -> Iterator[str]:
         yield title
         try:
             yield from (f"  {line}" for line in section())
-        except Exception as error:  # what is broken is the reason to ask
-            yield f"  not known: {said(error)}"
+        except Exception as error:  # the broken part is why a user runs this
+            yield f"  unknown: {said(error)}"
 
 
 def required() -> Iterator[str]:
-    """The packages that rmgl needs."""
+    """Yield the packages that rmgl requires."""
     for name, extra in requirements():
         if extra is None:
             yield f"{name:16s} {installed(name)}"
 
 
 def optional() -> Iterator[str]:
-    """The packages that extras install."""
+    """Yield the packages that extras install."""
     for name, extra in requirements():
         if extra is not None and extra not in FOR_DEVELOPERS and name != "rmgl":
             yield f"{name:16s} {installed(name):16s} ({extra})"
 
 
 def threads() -> Iterator[str]:
-    """Cores, the libraries that have threads of their own, and settings of the environment."""
+    """Yield the number of cores, the libraries with own threads, and environment variables."""
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from joblib import cpu_count
@@ -89,15 +89,15 @@ def threads() -> Iterator[str]:
 
 
 def memory() -> Iterator[str]:
-    """What this process can still use."""
+    """Yield the memory that this process can still use."""
     from rmgl.running.threads import amount, available_memory
 
     available = available_memory()
-    yield "available        " + ("not known" if available is None else amount(available))
+    yield "available        " + ("unknown" if available is None else amount(available))
 
 
 def caches() -> Iterator[str]:
-    """The folders of compiled loops and of downloaded data."""
+    """Yield the folders of compiled loops and of downloaded data."""
     from rmgl import kernels
     from rmgl.running.threads import amount
 
@@ -108,7 +108,7 @@ def caches() -> Iterator[str]:
         folder = Path(stats.cache_path)
         files = list(folder.glob("*.nb[ci]"))
         size = amount(sum(path.stat().st_size for path in files))
-        written = "can be written" if can_write(folder) else "cannot be written"
+        written = "writable" if can_write(folder) else "not writable"
         yield f"compiled loops   {short(folder)}: {len(files)} files, {size}, {written}"
     # scikit-learn's `get_data_home` would create the folder
     home = os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")
@@ -125,7 +125,7 @@ SECTIONS: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def self_test() -> Iterator[tuple[bool, str]]:
-    """Yield, for each check, whether it passed, and a line about it."""
+    """Run the checks. For each one, yield whether it passed and a line about it."""
     for name, check in CHECKS.items():
         began = perf_counter()
         try:
@@ -137,7 +137,7 @@ def self_test() -> Iterator[tuple[bool, str]]:
 
 
 def known_views() -> tuple[dict[str, Any], Any]:
-    """Two views of three clusters that are far from one another, and the clusters."""
+    """Return two views of three well-separated clusters, and the clusters."""
     import numpy as np
 
     random = np.random.default_rng(0)
@@ -150,7 +150,7 @@ def known_views() -> tuple[dict[str, Any], Any]:
 
 
 def one_layer() -> str:
-    """The certificate of one layer."""
+    """Check the certificate of one layer."""
     from rmgl import learn_layer
 
     layer = learn_layer(known_views()[0]["first"], alpha=1.0)
@@ -161,7 +161,7 @@ def one_layer() -> str:
 
 
 def known_clusters() -> str:
-    """A fit at the defaults, which chooses the number of clusters."""
+    """Check that a fit with default parameters chooses the number of clusters and finds them."""
     from rmgl import RMGL
     from rmgl.metrics import clustering_accuracy
 
@@ -174,7 +174,7 @@ def known_clusters() -> str:
 
 
 def same_bits() -> str:
-    """Compare a fit with one thread and one with two."""
+    """Check that fits with one and two threads give the same embedding."""
     import numpy as np
 
     from rmgl import RMGL
@@ -187,7 +187,7 @@ def same_bits() -> str:
 
 
 def saved_model() -> str:
-    """A model that is saved, loaded and asked for the clusters of new rows."""
+    """Check that a saved model makes the same predictions once it is loaded."""
     import numpy as np
 
     from rmgl import RMGL
@@ -199,14 +199,14 @@ def saved_model() -> str:
         model.save(Path(folder) / "model.rmgl")
         loaded = RMGL.load(Path(folder) / "model.rmgl")
     same = np.array_equal(model.predict_proba(new), loaded.predict_proba(new))
-    expect(same, "the loaded model predicts something else")
-    return "the loaded model predicts the same"
+    expect(same, "the loaded model makes different predictions")
+    return "the loaded model makes the same predictions"
 
 
 CHECKS: dict[str, Callable[[], str]] = {
     "certificate of a layer": one_layer,
     "known clusters": known_clusters,
-    "one thread and two": same_bits,
+    "one and two threads": same_bits,
     "saved model": saved_model,
 }
 
@@ -218,7 +218,7 @@ def expect(condition: bool, problem: str) -> None:
 
 
 def requirements() -> Iterator[tuple[str, str | None]]:
-    """The packages that the installed rmgl names, and the extra that each belongs to."""
+    """Yield the packages that the installed rmgl requires, and the extra that each belongs to."""
     for requirement in metadata.requires("rmgl") or []:
         found = REQUIREMENT.match(requirement)
         if found is not None:
@@ -226,7 +226,7 @@ def requirements() -> Iterator[tuple[str, str | None]]:
 
 
 def installed(package: str) -> str:
-    """The version of a package."""
+    """Return the version of a package."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -234,16 +234,16 @@ def installed(package: str) -> str:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether a folder, or the nearest one above it that exists, can be written."""
+    """Return whether a folder, or its nearest existing parent, is writable."""
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     return os.access(existing, os.W_OK)
 
 
 def short(path: str | Path) -> str:
-    """A path without the name of the user."""
+    """Return a path without the name of the user."""
     return str(path).replace(str(Path.home()), "~")
 
 
 def said(error: Exception) -> str:
-    """The message of an error, in one line."""
+    """Return the type and message of an error on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

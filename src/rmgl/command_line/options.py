@@ -53,7 +53,7 @@ def flag(name: str, help: str) -> Option:
 
 
 def under(heading: str, *options: Option) -> Option:
-    """Return several options, in their order under a heading of the help, as one."""
+    """Combine several options into one, listed in order under a heading of the help."""
 
     def decorate(command: Command) -> Command:
         for add in reversed(options):
@@ -66,13 +66,13 @@ def under(heading: str, *options: Option) -> Option:
 
 
 def numbers_of_clusters(value: str) -> int | str | range:
-    """Parse a positive whole number, several of them such as 2-8, or "auto"."""
+    """Parse a positive whole number, a range such as 2-8, or "auto"."""
     if value == "auto":
         return value
     first, dash, last = value.partition("-")
     if dash and first.isdecimal() and last.isdecimal():
         if int(first) < 1:
-            raise click.BadParameter("0 is not a valid number of clusters: start with 1 or more")
+            raise click.BadParameter("0 is not a valid number of clusters: start at 1 or more")
         if int(first) >= int(last):
             raise click.BadParameter(
                 f"{value!r} is not a range from a smaller number to a larger one"
@@ -98,16 +98,18 @@ def number_of_threads(value: str) -> int:
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a whole number") from None
     if number == 0:
-        raise click.BadParameter("0 is not a number of threads: use 1 or more, or -1 for all cores")
+        raise click.BadParameter(
+            "0 is not a valid number of threads: use 1 or more, or -1 for all cores"
+        )
     return number
 
 
 def per_view(
     name: str, kind: type[float] | type[str], single: Any, default: str, help: str
 ) -> Option:
-    """Return an option with a value, or one per view: `2,2,20` in order, or `fac=2,mor=20`.
+    """Return an option that takes one value, or one per view: `2,2,20` in order, or `fac=2,mor=20`.
 
-    `single` is click's type of the one value for all views.
+    `single` is the click type of one value for all views.
     """
 
     def parse(value: str) -> Any:
@@ -134,26 +136,28 @@ SOLVERS = ("newton", "dual-ascent")
 
 
 def listed(context: click.Context, option: click.Parameter, values: Any) -> tuple[str, ...]:
-    """Parse lists that commas separate, of an option that may be repeated."""
+    """Parse the comma-separated lists of an option that may be repeated."""
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
 def views_by_name(
     context: click.Context, option: click.Parameter, values: Any
 ) -> dict[str, tuple[str, ...]]:
-    """Parse `body=bill_*,flipper_*`, of an option that may be repeated."""
+    """Parse values such as `body=bill_*,flipper_*` of an option that may be repeated."""
     views = dict[str, tuple[str, ...]]()
     for value in values:
         name, _, columns = value.partition("=")
         patterns = listed(context, option, [columns])
         if not name.strip() or not patterns:
-            raise click.BadParameter(f"{value!r} is not a name and columns, such as body=bill_*")
+            raise click.BadParameter(
+                f"{value!r} is not of the form name=columns, such as body=bill_*"
+            )
         views[name.strip()] = (*views.get(name.strip(), ()), *patterns)
     return views
 
 
 INPUTS = click.argument("inputs", nargs=-1, type=NamedFile.of)
-FORCE = flag("--force", "Overwrite an output folder that rmgl wrote before.")
+FORCE = flag("--force", "Overwrite an existing output folder that was written by rmgl.")
 JOBS = option(
     "--jobs",
     "Number of threads; -1 uses all cores.",
@@ -176,30 +180,29 @@ ID = option(
 )
 COLUMNS = option(
     "--columns",
-    "Use these columns only: names or patterns such as 'gene_*', separated by commas; may be "
-    "repeated.",
+    "Use only these columns: comma-separated names or patterns such as 'gene_*'. May be repeated.",
     multiple=True,
     callback=listed,
     metavar="NAMES",
 )
 DROP = option(
     "--drop",
-    "Leave out these columns, in the same forms.",
+    "Leave out these columns, given as for --columns.",
     multiple=True,
     callback=listed,
     metavar="NAMES",
 )
 SPLIT = option(
     "--view split",
-    "Split the one table into views, such as --view 'body=bill_*,flipper_*' --view "
-    "diet=delta_15,delta_13; repeated once for each view.",
+    "Split one table into views, such as --view 'body=bill_*,flipper_*' --view "
+    "diet=delta_15,delta_13. Repeat the option for each view.",
     multiple=True,
     callback=views_by_name,
     metavar="NAME=NAMES",
 )
 SHEET = option(
     "--sheet sheets",
-    "Sheet of an Excel workbook, if not the first. Repeated, each sheet of the workbook is a view.",
+    "Sheet of an Excel workbook, if not the first. Repeat the option to use each sheet as a view.",
     multiple=True,
     metavar="NAME",
 )
@@ -207,8 +210,8 @@ CLUSTERS = under(
     "Clusters",
     option(
         "-k --clusters",
-        "Number of clusters, auto to choose it from the data, or several such as 2-8: each answer "
-        "is written to a folder of its own, and a table compares them.",
+        "Number of clusters, auto to choose it from the data, or a range such as 2-8: each result "
+        "is written to its own folder, and a table compares them.",
         required=True,
         type=numbers_of_clusters,
         metavar="NUMBER",
@@ -226,13 +229,16 @@ RESULTS = under(
     FORCE,
     option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH),
     flag("--no-plots", "Do not draw pictures."),
-    flag("--no-report", "Do not write report.html, the page to explore."),
+    flag("--no-report", "Do not write report.html, the interactive report."),
     flag(
         "--graphml",
-        "Also write the layers as GraphML: all of them to layers.graphml, each to a file in layers "
-        "(needs networkx).",
+        "Also write the layers as GraphML: all layers to layers.graphml, and each layer to a file "
+        "in the folder layers (needs networkx).",
     ),
-    flag("--edge-lists", "Also write nodes and edges as CSV files for Gephi, one per layer."),
+    flag(
+        "--edge-lists",
+        "Also write CSV files for Gephi: one of the nodes, and one of the edges of each layer.",
+    ),
 )
 LAYERS = under(
     "Layers and embedding",
@@ -249,14 +255,15 @@ LAYERS = under(
         float,
         click.FloatRange(0),
         defaults.BETA,
-        "Weight of each view in the embedding, in the form of --alpha.",
+        "Weight of each view in the embedding, given in the same form as --alpha.",
     ),
     per_view(
         "--scale",
         str,
         click.Choice(SCALES),
         defaults.SCALE,
-        f"Scaling of each view, in the form of --alpha: {', '.join(SCALES[:-1])} or {SCALES[-1]}.",
+        "Scaling of each view, given in the same form as --alpha: "
+        f"{', '.join(SCALES[:-1])} or {SCALES[-1]}.",
     ),
     option(
         "--neighbors n_neighbors",
@@ -266,7 +273,8 @@ LAYERS = under(
     ),
     option(
         "--missing",
-        "Missing cells: compare rows by their shared columns (pairwise), or stop with an error.",
+        "Treatment of missing cells: compare rows by their shared columns (pairwise), or stop with "
+        "an error (error).",
         type=click.Choice(["pairwise", "error"]),
         default=defaults.MISSING,
     ),
@@ -280,7 +288,8 @@ DATA = under(
     ID,
     option(
         "--align",
-        "With --id: keep the ids of any file (outer) or only those in all files (inner).",
+        "With --id: keep the ids that occur in any file (outer), or only those in all files "
+        "(inner).",
         type=click.Choice(["outer", "inner"]),
     ),
     COLUMNS,
@@ -290,27 +299,28 @@ DATA = under(
     NETWORKS,
 )
 OUTCOME = under(
-    "Columns that have no part in the fit",
+    "Columns not used in the fit",
     option(
         "--outcome",
-        "Table of columns that have no part in the fit, with the ids of --id: says how they differ "
-        "between the clusters.",
+        "Table of columns that are not used in the fit, with row ids in the column given by --id. "
+        "Reports how they differ between the clusters.",
         type=PATH,
         metavar="FILE",
     ),
     option(
         "--time",
-        "Column of --outcome: until when each row was observed. Compares survival.",
+        "Column of --outcome: how long each row was observed. Use it to compare survival.",
         metavar="COLUMN",
     ),
     option(
         "--event",
-        "Column of --outcome: whether the event happened then (1 or 0, true or false).",
+        "Column of --outcome: whether the event happened at the end of that time (1 or 0, true or "
+        "false).",
         metavar="COLUMN",
     ),
     option(
         "--color",
-        "Columns of --outcome by which the page can color the rows, separated by commas; may be "
+        "Comma-separated columns of --outcome by which the report can color the rows. May be "
         "repeated.",
         multiple=True,
         callback=listed,
@@ -339,13 +349,13 @@ SOLVING = under(
     ),
     option(
         "--max-seconds",
-        "Time limit in seconds; afterwards, write the best result so far.",
+        "Time limit in seconds. When it is reached, the best result so far is written.",
         type=click.FloatRange(0),
     ),
     option(
         "--checkpoint",
-        "Folder for finished steps. If the command is interrupted, run it again to resume. Deleted "
-        "at the end.",
+        "Folder for finished steps, deleted at the end. If the command is interrupted, run it "
+        "again to resume.",
         type=PATH,
     ),
 )
@@ -354,7 +364,7 @@ WORKERS = under(
     JOBS,
     option(
         "--scheduler",
-        "Fit on Dask workers; address of their scheduler, such as tcp://host:8786.",
+        "Fit on the Dask workers of the scheduler at this address, such as tcp://host:8786.",
         metavar="ADDRESS",
     ),
     option(
@@ -362,5 +372,7 @@ WORKERS = under(
         "Fit on this number of Dask worker processes on this machine.",
         type=click.IntRange(1),
     ),
-    flag("--plan", "With --scheduler or --workers: print the resources of the fit, and stop."),
+    flag(
+        "--plan", "With --scheduler or --workers: print the resources that the fit needs, and stop."
+    ),
 )

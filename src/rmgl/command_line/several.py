@@ -1,4 +1,4 @@
-"""Fit several numbers of clusters to the same files, write each answer, and compare them."""
+"""Fit models with several numbers of clusters to the same files, and write and compare them."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ COLUMNS = ("clusters", "trust", "stability", "separation", "smallest", "same_as_
 
 @dataclass(frozen=True)
 class Answer:
-    """What is compared between numbers of clusters."""
+    """Figures of one result, which are compared between numbers of clusters."""
 
     clusters: int
     trust: str
     stability: float | None
-    """Agreement with the answers on four fifths of the entities (None: not known)."""
+    """Agreement with refits on four fifths of the entities (None if unknown)."""
     separation: float | None
-    """How much better clusters are separated than parts of one cloud (None: not known)."""
+    """How much better the clusters are separated than parts of one cloud (None if unknown)."""
     smallest: int
-    """The size of the smallest cluster."""
+    """Size of the smallest cluster."""
     same_as_before: float | None
-    """The adjusted Rand index with the answer before (None: this is the first)."""
+    """Adjusted Rand index with the previous result (None for the first result)."""
 
     def cells(self) -> list[str]:
-        """The row of this answer in a table."""
+        """Return the cells of this result in its row of the table."""
         return [_text(getattr(self, column)) for column in COLUMNS]
 
 
 def cluster(
     models: Sequence[RMGL], source: Source, output: Output, *, quiet: bool = False
 ) -> list[Answer]:
-    """Fit the models to the views in the files, and write each to a folder of the output."""
+    """Fit the models to the views in the files, and write each to a subfolder of the output."""
     answers, last, warned = list[Answer](), None, list[str]()
     with (
         stages(is_watched(quiet)) as stage,
@@ -71,7 +71,7 @@ def cluster(
 
 
 def answer_of(model: RMGL, before: np.ndarray | None) -> Answer:
-    """What is compared of a fitted model, and of the labels of the one before."""
+    """Return the figures of a fitted model, given the labels of the previous one."""
     report = model.report_
     refits = report.refits
     return Answer(
@@ -93,7 +93,7 @@ def write_comparison(path: Path, answers: Sequence[Answer]) -> None:
 
 
 def comparison(answers: Sequence[Answer]) -> str:
-    """The table of all answers, for a terminal."""
+    """Return a table of all results for a terminal."""
     rows = [list(COLUMNS), *(answer.cells() for answer in answers)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(

@@ -1,4 +1,4 @@
-"""How commands answer on a terminal: errors and notes of one line, and signals while they load."""
+"""Errors and notes of commands, each on one line of the terminal, and signals during loading."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from rmgl.extras import not_installed
 
 REFUSED = (ValueError, TypeError, MemoryError, OSError)
-"""What bad input raises."""
+"""Exceptions that bad input raises."""
 
 
 class BadInput(click.ClickException):
@@ -32,7 +32,7 @@ def in_one_line(*kinds: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process at once (`rmgl.__main__.StopSignals` says why)."""
+    """Let Ctrl-C and SIGTERM end the process at once (`rmgl.__main__.StopSignals` explains why)."""
     signals = click.get_current_context().obj
     if signals is not None:
         signals.at_work = False
@@ -42,7 +42,7 @@ def loading() -> Iterator[None]:
 
 
 class Notes(logging.Handler):
-    """Prints what is logged on standard error, one line each."""
+    """Handler that prints each log message on one line of standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         click.echo(f"note: {record.getMessage()}", err=True)
@@ -50,7 +50,7 @@ class Notes(logging.Handler):
 
 @contextmanager
 def notes_shown() -> Iterator[None]:
-    """Print what the package logs at the level INFO or above."""
+    """Print the messages that the package logs at level INFO or above."""
     logger, notes = logging.getLogger("rmgl"), Notes()
     level = logger.level
     logger.setLevel(logging.INFO)
@@ -63,17 +63,17 @@ def notes_shown() -> Iterator[None]:
 
 
 def pictures_possible() -> bool:
-    """Whether matplotlib is installed; print a warning if not."""
-    return is_installed("matplotlib", "no pictures are written: ", "they need")
+    """Return whether matplotlib is installed. Print a warning if not."""
+    return is_installed("matplotlib", "no pictures are written, because ", "they need")
 
 
 def page_possible() -> bool:
-    """Whether Bokeh is installed; print a warning if not."""
-    return is_installed("bokeh", "report.html is not written: ", "it needs")
+    """Return whether Bokeh is installed. Print a warning if not."""
+    return is_installed("bokeh", "report.html is not written, because ", "it needs")
 
 
 def is_installed(package: str, effect: str, need: str) -> bool:
-    """Whether a package is installed; print a warning about the effect if not."""
+    """Return whether a package is installed. Print a warning about the effect if not."""
     if find_spec(package) is not None:
         return True
     click.echo(f"warning: {effect}{not_installed(need, package)}", err=True)

@@ -45,12 +45,12 @@ def fetch_coil20(
     Parameters
     ----------
     data_home : path, optional
-        Cache folder; scikit-learn's by default.
+        Cache folder. By default, scikit-learn's.
     download : bool
         Whether to download the archive from Columbia University if it is not in the cache.
     images : path or array, optional
-        Your own copy of the images: a folder or .zip file with `obj1__0.png` ...
-        `obj20__71.png`, a .npy or .npz file, or an array of shape (1440, 128, 128), ordered by
+        Your own copy of the images: a folder or .zip file that contains `obj1__0.png` to
+        `obj20__71.png`, an .npy or .npz file, or an array of shape (1440, 128, 128), ordered by
         object and pose.
 
     Returns
@@ -61,8 +61,8 @@ def fetch_coil20(
 
     Notes
     -----
-    The function requires scikit-image, and pooch to download: `pip install scikit-image pooch`. It
-    checks the decoded pixels against a SHA-256 hash.
+    The function requires scikit-image, and pooch for the download: `pip install scikit-image
+    pooch`. It checks the decoded pixels against a SHA-256 hash.
 
     Examples
     --------
@@ -86,13 +86,14 @@ def fetch_coil20(
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:
-    """Return the path of the archive in the cache folder, downloaded if missing and allowed."""
+    """Return the path of the archive in the cache folder. Download it if missing and allowed."""
     folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
     archive = folder / ARCHIVE
     if archive.is_file():
         return archive
     advice = (
-        f"put {ARCHIVE} (from {URL}) into {folder}, or pass images= a folder, a .zip or an array"
+        f"put {ARCHIVE} (from {URL}) into {folder}, or pass images= (a folder, a .zip file or an "
+        "array)"
     )
     if not download:
         raise FileNotFoundError(f"COIL-20 is not in the cache and download=False: {advice}")
@@ -111,13 +112,13 @@ def find_archive(data_home: str | Path | None, download: bool) -> Path:
 
 
 def read_images(source: Any) -> NDArray[Any]:
-    """Read images from a folder, a .zip, .npy or .npz file, or an array; nothing is unpacked."""
+    """Read images from a folder, a .zip, .npy or .npz file, or an array. Nothing is unpacked."""
     if not isinstance(source, str | Path):
         return np.asarray(source)
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(
-            f"images={str(path)!r} does not exist: pass a folder, a .zip, a .npy or .npz "
+            f"images={str(path)!r} does not exist: pass a folder, a .zip, .npy or .npz "
             "file, or an array"
         )
     try:
@@ -131,14 +132,14 @@ def read_images(source: Any) -> NDArray[Any]:
 
 
 def read_arrays(path: Path) -> NDArray[Any]:
-    """Read the array of a .npy file, or the array `images` of an .npz file."""
+    """Read the array of an .npy file, or the array `images` of an .npz file."""
     with path.open("rb") as file:
         if path.suffix == ".npy":
             return np.asarray(np.load(file, allow_pickle=False))
         with zipfile.ZipFile(file) as archive:
             if "images.npy" not in archive.namelist():
                 raise ValueError(
-                    f"{path} holds no array named 'images': write it with numpy.savez(path, "
+                    f"{path} contains no array named 'images': write it with numpy.savez(path, "
                     "images=...)"
                 )
             with archive.open("images.npy") as member:
@@ -158,7 +159,7 @@ def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray
     if missing:
         thing, pose = missing[0]
         raise ValueError(
-            f"images={str(path)!r} lacks {len(missing)} of 1440 images, first "
+            f"images={str(path)!r} lacks {len(missing)} of 1440 images, starting with "
             f"obj{thing}__{pose}.png: add them"
         )
     return images
@@ -227,7 +228,9 @@ def local_patterns(pixels: NDArray[np.uint8]) -> Floats:
 
 
 def oriented_gradients(pixels: NDArray[np.uint8]) -> Floats:
-    """Compute histograms of nine orientations of gradients in each of 2 x 2 cells, one block."""
+    """Compute histograms of nine gradient orientations in each of 2 x 2 cells, which form one
+    block.
+    """
     hog = import_module("skimage.feature").hog
     return np.array(
         [
@@ -238,7 +241,7 @@ def oriented_gradients(pixels: NDArray[np.uint8]) -> Floats:
 
 
 def coarse_pixels(pixels: NDArray[np.uint8]) -> Floats:
-    """Compute means of 4 x 4 pixels, from 0 to 1."""
+    """Compute the means of blocks of 4 x 4 pixels, from 0 to 1."""
     means: Floats = (
         pixels.reshape(len(pixels), 32, 4, 32, 4).mean(axis=(2, 4)).reshape(len(pixels), -1) / 255
     )

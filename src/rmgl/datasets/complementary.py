@@ -1,4 +1,4 @@
-"""Synthetic layers (of the paper) and views that each separate only some of the clusters."""
+"""Synthetic layers (from the paper), and views that each separate only some of the clusters."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.matrix import Floats, Indices
 
 COUNT_COLUMNS = 150
-"""Columns of a view of counts."""
+"""Number of columns of a view of counts."""
 RATE_SHAPE = 0.3
 RATE_SPREAD = 0.8
-"""Mean counts: gamma of this shape, times exp(normal) of this deviation for each group."""
+"""Parameters of the mean counts: the shape of a gamma distribution, and the standard deviation of
+the logarithm of a factor for each group.
+"""
 DEPTH_SPREAD = 0.4
-"""Deviation of the logarithm of a row's total, in views of counts."""
+"""Standard deviation of the logarithm of a row's total in views of counts."""
 TRIALS = 1000
 
 
@@ -37,9 +39,10 @@ def make_complementary_layers(
 ) -> Bunch:
     """Generate views of a graph with complementary layers (RMGL paper, Section V).
 
-    In layer m, class m is disconnected from the other classes. Edges join the other classes; they
-    are less frequent between classes than within. The columns of view m are the eigenvectors of the
-    `n_signals` smallest eigenvalues of the Laplacian of layer m, plus Gaussian noise.
+    In layer m, class m is disconnected from the other classes. The other classes are joined by
+    edges, which are less frequent between classes than within. The columns of view m are the
+    eigenvectors of the `n_signals` smallest eigenvalues of the Laplacian of layer m, plus Gaussian
+    noise.
 
     Parameters
     ----------
@@ -48,11 +51,11 @@ def make_complementary_layers(
     n_layers : int
         Number of layers, at most the number of classes. Layer m separates class m.
     within, between : float
-        Probability of an edge inside a class, and between two classes that are joined.
+        Probability of an edge inside a class, and of an edge between two classes that are joined.
     n_signals : int
         Number of columns of each view.
     noise : float
-        Variance of the noise; larger values make the classes harder to separate.
+        Variance of the noise. Larger values make the classes harder to separate.
     unit_length : bool
         Whether eigenvectors have length one. The paper does not state their scale. With length one
         and variance 0.01, the noise is as large as the signal, and even a classifier that knows the
@@ -80,7 +83,7 @@ def make_complementary_layers(
         )
     if n_classes < 3 or not all(isinstance(size, Integral) and size >= 2 for size in class_sizes):
         raise ValueError(
-            f"class_sizes={list(class_sizes)} must hold at least three classes of at least "
+            f"class_sizes={list(class_sizes)} must contain at least three classes of at least "
             "two nodes"
         )
     if not 0 <= between < within <= 1:
@@ -124,7 +127,7 @@ def _draw_layer(
         if csgraph.connected_components(adjacency, directed=False, return_labels=False) == 2:
             return adjacency
     raise ValueError(
-        f"within={within} and between={between} do not give connected classes: increase them, "
+        f"within={within} and between={between} do not produce connected classes: increase them, "
         "or use larger classes"
     )
 
@@ -143,7 +146,8 @@ def make_complementary_views(
     unequal: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """Generate views that each separate only some of the clusters, but together separate all.
+    """Generate views that each separate only some of the clusters but together separate all of
+    them.
 
     Each view assigns the clusters to groups and does not distinguish the clusters of a group. A row
     is the center of its group plus standard normal noise. Centers have random directions and length
@@ -155,10 +159,11 @@ def make_complementary_views(
         The groups of clusters in each view. "grid": clusters are the cells of a grid, and view m
         shows the m-th coordinate (`n_clusters` must be an integer to the power of `n_views`).
         "pairs": view m merges two clusters and separates all others. "random": every view merges
-        the clusters into half as many groups. A table holds the group of every cluster in every
+        the clusters into half as many groups. A table contains the group of every cluster in every
         view.
     n_clusters, n_views : int
-        Number of clusters, and of views that separate some of them. Ignored if `layout` is a table.
+        Number of clusters, and number of views that separate some of them. Both are ignored if
+        `layout` is a table.
     n_rows : int
         Number of entities.
     n_columns : int
@@ -166,16 +171,16 @@ def make_complementary_views(
     separation : float
         Length of the centers, in standard deviations of the noise.
     n_counts : int
-        Number of views, from the first on, that hold counts instead of measurements: Poisson
-        counts in 150 columns, with rates that depend on the group and totals that depend on the
-        row.
+        Number of views that contain counts instead of measurements, starting with the first view.
+        They are Poisson counts in 150 columns, with rates that depend on the group and totals that
+        depend on the row.
     n_noise : int
         Number of additional views of pure noise.
     misleading : float
-        If positive, add a view with `n_clusters` groups to which entities belong at random. The
-        value is the length of the group centers.
+        If positive, a view is added with `n_clusters` groups to which entities belong at random.
+        The value is the length of the group centers.
     unequal : bool
-        Whether cluster sizes decrease from 3 to 1 instead of being equal.
+        Whether cluster sizes decrease from 3 to 1 (relative sizes) instead of being equal.
     random_state : int, RandomState or None
 
     Returns
@@ -228,7 +233,9 @@ def make_complementary_views(
 
 
 def _groups(layout: Any, n_clusters: Any, n_views: Any, random: np.random.RandomState) -> Indices:
-    """The group of every cluster in every view; some view separates every two clusters."""
+    """Return the group of every cluster in every view. Every pair of clusters is separated in some
+    view.
+    """
     if not isinstance(layout, str):
         table = np.asarray(layout)
         if table.ndim != 2 or table.dtype.kind not in "iu" or table.size == 0 or table.min() < 0:
@@ -243,7 +250,7 @@ def _groups(layout: Any, n_clusters: Any, n_views: Any, random: np.random.Random
                 raise ValueError(f"{name}={value!r} must be an integer of at least 2")
         if layout not in LAYOUTS:
             raise ValueError(
-                f"layout={layout!r} is not known: use one of "
+                f"layout={layout!r} is unknown: use one of "
                 f"{', '.join(map(repr, LAYOUTS))}, or a table"
             )
         groups = LAYOUTS[layout](int(n_clusters), int(n_views), random)

@@ -9,7 +9,9 @@ from sklearn.utils import Bunch
 VIEW_NAMES = ("fac", "fou", "kar", "mor", "pix", "zer")
 
 PAPER_PARAMETERS: dict[str, Any] = {"alpha": 100, "beta": [2, 2, 2, 20, 7, 1]}
-"""Parameters of the RMGL paper, which does not state the scale; "minmax" reproduces its score."""
+"""Parameters from the RMGL paper. The paper does not state the scale, but "minmax" reproduces its
+score.
+"""
 
 DESCRIPTION = """\
 UCI Multiple Features: 2000 handwritten digits (200 of each) cut from Dutch utility maps, described

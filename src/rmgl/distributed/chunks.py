@@ -41,8 +41,8 @@ def as_arrays(items: list[Any], names: list[str] | None) -> list[Any]:
     """Check Dask collections, and return them as arrays whose chunks have known sizes."""
     if not all(map(is_dask, items)):
         raise ValueError(
-            "some views are Dask collections and some are not: give all new rows as Dask arrays, "
-            "or none"
+            "some views are Dask collections and some are not: pass either all new rows as Dask "
+            "arrays, or none of them"
         )
     arrays = []
     for place, item in enumerate(items):

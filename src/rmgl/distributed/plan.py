@@ -152,7 +152,7 @@ class Plan:
                 raise MemoryError(
                     f"worker {place} needs {amount(needed)} for {self.n_rows:,} rows of "
                     f"{sum(self.widths)} columns, but can use {amount(usable)}: give workers more "
-                    f"memory, or fewer threads ({amount(self.bytes_of_task)} each)"
+                    f"memory, or fewer threads (each thread needs {amount(self.bytes_of_task)})"
                 )
 
     def __str__(self) -> str:

@@ -147,7 +147,7 @@ class Workers:
             reason = " ".join(str(error).split())
             raise ValueError(
                 f"a worker or the scheduler cannot import rmgl ({reason}): install rmgl {here} on "
-                "all workers and where the scheduler runs"
+                "all workers and on the scheduler"
             ) from error
         if there != here:
             raise ValueError(
@@ -253,9 +253,9 @@ class Waiting:
 
         if isinstance(self.error, KilledWorker):
             raise MemoryError(
-                "a task ended several workers one after the other, most likely because it needs "
-                f"more memory than one has ({self.error}): give each worker more memory, or fewer "
-                "threads"
+                "several workers died in succession while running the same task, most likely "
+                f"because it needs more memory than a worker has ({self.error}): give each worker "
+                "more memory, or fewer threads"
             ) from self.error
         if isinstance(self.error, concurrent.futures.CancelledError | asyncio.CancelledError):
             reason = " ".join(str(self.error).split())

@@ -26,7 +26,7 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of parameter value: its description for error messages, and a test."""
+    """A kind of parameter value, with a description for error messages and a test."""
 
     words: str
     accepts: Callable[[Any], bool]
@@ -56,7 +56,7 @@ def shown(value: Any) -> str:
 
 
 def number(*, least: float | None = None, above: float | None = None) -> Kind:
-    """Return the kind of numbers at or above a bound. Infinity is allowed, NaN is not."""
+    """Return the kind of numbers within a bound. Infinity is allowed, but NaN is not."""
     bound = f" >= {least:g}" if least is not None else f" > {above:g}" if above is not None else ""
 
     def accepts(value: Any) -> bool:
@@ -76,7 +76,7 @@ def number(*, least: float | None = None, above: float | None = None) -> Kind:
 
 
 def whole_number(least: int | None = None) -> Kind:
-    """Return the kind of whole numbers at or above a bound."""
+    """Return the kind of whole numbers that are at least `least`."""
     bound = "" if least is None else f" >= {least}"
     return Kind(
         f"a whole number{bound}",
@@ -89,7 +89,7 @@ def whole_number(least: int | None = None) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    """Return the kind of values that accepts only the given words."""
+    """Return the kind of values that includes only the given words."""
     return Kind(
         " or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words
     )
@@ -132,8 +132,8 @@ class ViewsClusterer(
     """A scikit-learn clusterer for several views, or for one table divided into column blocks by
     `views`.
 
-    Subclasses accept the parameters listed in `_allowed`, and set `labels_` and `embedding_` in
-    `fit`.
+    Subclasses accept the parameters listed in `_allowed`. Their `fit` sets `labels_` and
+    `embedding_`.
     """
 
     _allowed: Table = {
@@ -214,7 +214,7 @@ class ViewsClusterer(
 
     @property
     def _n_features_out(self) -> int:
-        """Number of columns of the embedding. Scikit-learn names the output columns from it."""
+        """Number of columns of the embedding, from which scikit-learn names the output columns."""
         return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:

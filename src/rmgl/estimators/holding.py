@@ -104,13 +104,13 @@ class FittedClusterer(ViewsClusterer):
 
     @property
     def local_scaling_(self) -> list[LocalScaling | None]:
-        """Scales and floors of the nodes, one entry per layer."""
+        """Scales and floors of the nodes. The list has one entry per layer."""
         return [layer.scaling for layer in self.layers_]
 
     @property
     def hierarchy_(self) -> Hierarchy:
         """The chosen clustering and the stable coarser and finer ones, from coarse to fine. Empty
-        unless n_clusters is "auto".
+        unless n_clusters="auto".
         """
         if self.number_ is None:
             return Hierarchy()
@@ -118,8 +118,8 @@ class FittedClusterer(ViewsClusterer):
 
     @cached_property
     def report_(self) -> Report:
-        """The automatic choices, the evidence for them, and its weak points. Computed on first
-        access.
+        """The automatic choices, the evidence for them, and the weak points of that evidence. The
+        report is computed on first access.
         """
         check_is_fitted(self)
         with REPORTING:
@@ -152,11 +152,12 @@ class FittedClusterer(ViewsClusterer):
         return Parameters.of(self.get_params(deep=False))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted model to one file that `load` can read. The name usually ends in .rmgl.
+        """Save the fitted model to one file that `load` can read. The file name usually ends in
+        .rmgl.
 
         The file contains arrays and JSON. It is written completely or not at all, and overwrites an
         existing file. A `random_state` that is not a number is not saved. Row labels that are
-        neither text nor numbers are saved as text, and functions in a `policy` by name.
+        neither text nor numbers are saved as text. Functions in a `policy` are saved by name.
 
         Examples
         --------
@@ -179,8 +180,8 @@ class FittedClusterer(ViewsClusterer):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a model from a file written by `save`.
 
-        Loading never executes code from the file. A damaged file, or one of another format, raises
-        a ValueError.
+        Loading never executes code from the file. If the file is damaged or has another format,
+        `load` raises a ValueError.
 
         Examples
         --------
@@ -212,22 +213,22 @@ class Predictor(FittedClusterer):
         Columns of tables are matched with those of the fit by name, in any order. Columns that are
         absent count as missing cells, and additional columns are ignored. A warning reports how
         many columns are absent and how many are ignored. If more than half of the columns of a view
-        are absent, a ValueError is raised.
+        are absent, `predict` raises a ValueError.
 
         Parameters
         ----------
         X : as for `fit`
-            New entities. Each must be observed in at least one view: use NaN for the rows that are
-            missing from a view. A view that contains none of the new entities may be left out of a
-            dict, or be None in a list. For Dask arrays, the result is a Dask array with the same
-            row chunks.
+            New entities. Each entity must be observed in at least one view. If an entity is missing
+            from a view, its row in that view is NaN. A view that contains none of the new entities
+            may be left out of a dict, or be None in a list. For Dask arrays, the result is a Dask
+            array with the same row chunks.
         observed : as for `fit`
         unknown : float above 0, at most 1, optional
-            Label rows that do not fit any cluster as -1: those with a higher outlier score
-            (`score_samples`) than this share of the fitted entities. With 0.99, about one in a
-            hundred new rows from the fitted clusters is labeled -1 by mistake. Larger values lead
-            to fewer such mistakes, but also accept more rows that belong to no cluster. By default,
-            every row is assigned to a cluster.
+            Rows that do not fit any cluster are labeled -1. These are the rows with a higher
+            outlier score (`score_samples`) than this share of the fitted entities. With 0.99, about
+            one in a hundred new rows from the fitted clusters is labeled -1 by mistake. Larger
+            values lead to fewer such mistakes, but also accept more rows that belong to no cluster.
+            By default, every row is assigned to a cluster.
 
         Examples
         --------
@@ -247,12 +248,13 @@ class Predictor(FittedClusterer):
         return np.where(placed.scores > self.fitted_.farthest(unknown), -1, labels)
 
     def score_samples(self, X: Any, *, observed: Any = None) -> Any:
-        """Compute the outlier scores of new rows, shape (n,), on the scale of `outlier_score_`.
+        """Compute the outlier scores of new rows, shape (n,), on the same scale as
+        `outlier_score_`.
 
-        The score is 0 for a row at most as far from its neighbors as they are from theirs, and
-        approaches 1 for a row far from all of them. A fitted row gets its own score. Unlike the
-        `score_samples` of scikit-learn's detectors, larger values mean stronger outliers. Networks
-        have no distances, so rows observed only in networks score 0.
+        The score is 0 for a row that is no farther from its neighbors than they are from theirs,
+        and approaches 1 for a row that is far from all of its neighbors. A fitted row gets its own
+        score. Unlike the `score_samples` of scikit-learn's detectors, larger values mean stronger
+        outliers. Networks have no distances, so rows observed only in networks have a score of 0.
 
         Parameters
         ----------
@@ -275,12 +277,12 @@ class Predictor(FittedClusterer):
 
         Each new row becomes a node in the layer of every view in which it is observed, and in the
         consensus. All other nodes stay fixed, so the KKT conditions of the layer problem determine
-        its weights (`rmgl.placing.placement`). Layers are weighted by `beta_`. With `by_view`, the
-        shares are split by layer, in the order of `layers_`: shape (n, layers, K). They sum to one
-        in each row.
+        the weights of its edges (`rmgl.placing.placement`). Layers are weighted by `beta_`. With
+        `by_view`, the result has shape (n, layers, K) and splits the shares by layer, in the order
+        of `layers_`. The shares of each row sum to one.
 
-        A new row is compared with all fitted rows if there are at most 5000, and otherwise with its
-        nearest neighbors.
+        With up to 5000 fitted rows, a new row is compared with all of them. With more, it is
+        compared with its nearest neighbors.
 
         Examples
         --------
@@ -299,7 +301,8 @@ class Predictor(FittedClusterer):
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> Any:
-        """Embed new rows, shape (n, K), by the eigenvector equation with all fitted rows fixed.
+        """Embed new rows, shape (n, K), by solving the eigenvector equation with all fitted rows
+        fixed.
 
         Examples
         --------

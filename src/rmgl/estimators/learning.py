@@ -1,4 +1,4 @@
-"""How a fit begins: views are read, checked and scaled, and workers are asked to search."""
+"""The beginning of a fit: read, check and scale the views, and let workers search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Learner(Predictor):
     """A clusterer that learns a model from views in memory or in files."""
 
     def _learn_from(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
-        """Fit a model here or, with a client, let its workers search."""
+        """Fit a model in this process, or let the workers of a client search."""
         if client is None and has_stored(X):
             from rmgl.distributed.workers import current_client
 
@@ -33,7 +33,7 @@ class Learner(Predictor):
             self._learn_on_workers(X, y, observed, run, client)
 
     def _ready(self, X: Any, y: Any, observed: Any, searching: Searching | None = None) -> Ready:
-        """Check the views, and scale them. What is not scaled is not kept beside them."""
+        """Check and scale the views. Unscaled data are not kept as well."""
         parameters, X = self._parameters, [X] if is_given_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)
@@ -53,7 +53,7 @@ class Learner(Predictor):
         warn_about(self.fitted_)
 
     def _learn_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
-        """Read stored views, and let the workers of the client search."""
+        """Read stored views, and fit a model with searches on the workers of the client."""
         from rmgl.distributed import prepare
         from rmgl.distributed.searched_rows import SearchedRows
 

@@ -1,4 +1,4 @@
-"""Estimators that explain and display their fitted model: tables, pages, summaries, and graph
+"""Estimators that explain and display their fitted model with tables, pages, summaries, and graph
 exports.
 """
 
@@ -44,22 +44,22 @@ class Presenter(FittedClusterer):
     align: str | None
 
     def explain(self, X: Any, feature_names: Any = None, *, observed: Any = None) -> Explanation:
-        """Compare every cluster with all other entities in every feature. Nothing is refitted.
+        """Compare every cluster with all other entities in every feature, without refitting.
 
         The effect size is (mean inside - mean outside) / s, where s is the standard deviation
         pooled over the cluster and all other entities. The AUC is the probability that a member has
-        a larger value than another entity. Entities that are missing from a view are not counted
-        for it. There are no p-values, because the clusters were found in the same data.
+        a larger value than another entity. Entities that are missing from a view are left out of
+        its comparisons. There are no p-values, because the clusters were found in the same data.
 
         Parameters
         ----------
         X : as for `fit`
-            The views of the fit, with the same rows in the same order, and with values in the units
-            to report. A view may be left out of a dict, or be None in a list. A saved and reloaded
-            model also needs them.
+            The views that the model was fitted on, with the same rows in the same order and with
+            values in the units to report. A view may be left out of a dict, or be None in a list. A
+            model that was saved and loaded also needs the views.
         feature_names : list with one list of names per view, or dict by view name, optional
-            Feature names. By default the column names of tables, or else "column 0", "column 1",
-            ...
+            Feature names. By default, the column names of tables are used, or else "column 0",
+            "column 1" and so on.
         observed : as for `fit`
 
         Returns
@@ -92,38 +92,38 @@ class Presenter(FittedClusterer):
         pairwise: bool = False,
         random_state: int = 0,
     ) -> Associations:
-        """Test whether columns that were not used in the fit differ between the clusters: outcome,
-        treatment, survival.
+        """Test whether columns that were not used in the fit, such as outcome, treatment or
+        survival, differ between the clusters.
 
         Numbers, dates and ordered categories use the Kruskal-Wallis test (effect size: epsilon
-        squared). Categories and booleans use the chi-squared test (with random tables if
-        expected counts are below 5; effect size: bias-corrected Cramer's V). Survival uses the
-        log-rank test. Nothing is refitted.
+        squared). Categories and Booleans use the chi-squared test (with random tables if expected
+        counts are below 5; effect size: bias-corrected Cramer's V). Survival uses the log-rank
+        test. Nothing is refitted.
 
         Parameters
         ----------
         table : DataFrame (pandas, polars or pyarrow) or dict of columns
-            One row per entity. Rows are matched by id: the row labels of the table with `index_`.
-            If the fit had no row labels, rows are matched by position. Rows that are not in the fit
-            are ignored, and entities that are absent from the table count as missing; the result
-            reports both numbers. A column that was used in the fit raises an error, because its
-            p-value would be meaningless. Such columns are recognized by their names and by how they
-            order the entities.
+            One row per entity. Rows are matched by id: the row labels of the table are compared
+            with `index_`. If the fit had no row labels, rows are matched by position. Rows that are
+            not in the fit are ignored, and entities that are absent from the table count as
+            missing; the result reports both numbers. A column that was used in the fit raises an
+            error, because its p-value would be meaningless. Such columns are recognized by their
+            names and by how they order the entities.
         time, event : names of two columns, optional
             Survival data. `time` is how long each entity was observed (a number >= 0, or a
             duration). `event` is whether the event happened at that time (true or false, or 1 or
             0).
         pairwise : bool, default False
-            Whether to compare pairs of clusters as well, with the same tests.
+            Whether to also compare pairs of clusters, with the same tests.
         random_state : int, default 0
             Seed of the random tables.
 
         Returns
         -------
         Associations
-            A table with one row per column, strongest evidence first. The q-values are corrected
-            for the number of columns. `survival` contains the survival curves of the clusters.
-            `to_frame()` converts the table to a DataFrame.
+            A table with one row per column, strongest evidence first. The q-values are p-values
+            corrected for the number of columns. `survival` contains the survival curves of the
+            clusters. `to_frame()` converts the table to a DataFrame.
 
         Examples
         --------
@@ -157,31 +157,32 @@ class Presenter(FittedClusterer):
         observed: Any = None,
         name: str | None = None,
     ) -> None:
-        """Write an interactive HTML page about the result (needs bokeh).
+        """Write an interactive HTML page about the result (requires bokeh).
 
-        The page is one file and needs no network. It shows the verdict, the common embedding, the
+        The page is one file and works offline. It shows the verdict, the common embedding, the
         neighbors of every entity in every layer, the features that distinguish the clusters, the
-        views, the choice of the number of clusters, and the certificates. Beyond 100 000 entities
-        it shows a density image and a sample.
+        views, the choice of the number of clusters, and the certificates. With more than 100,000
+        entities, it shows a density image and a sample.
 
         Parameters
         ----------
         path : file
             Output path, usually ending in .html. An existing file is overwritten.
         ids : list or array of N names, optional
-            Names of the entities. By default `index_`, or else the row numbers.
+            Names of the entities. By default, `index_` is used, or else the row numbers.
         features : Explanation, optional
-            Features that distinguish the clusters, as returned by `explain`. By default they are
+            Features that distinguish the clusters, as returned by `explain`. By default, they are
             computed from `views` or, without it, from the scaled rows that the model keeps.
         views : as for `fit`, optional
-            The views of the fit. With them, the page shows features in their original units,
-            together with their distributions.
+            The views that the model was fitted on. With them, the page shows features in their
+            original units, together with their distributions.
         feature_names : as for `explain`, optional
         columns : dict or table of columns with N values each, optional
-            Additional columns for coloring points, such as known classes: numbers, dates or text.
+            Additional columns for coloring points, such as known classes. They may contain numbers,
+            dates or text.
         associations : Associations, optional
-            Comparison of other columns between the clusters, as returned by `associate`. It is
-            shown in its own section, with survival curves.
+            Comparison of other columns between the clusters, as returned by `associate`. The page
+            shows it in its own section, with survival curves.
         observed : as for `fit`, optional
         name : str, optional
             Name of the data, shown at the top of the page beside the date.
@@ -202,9 +203,10 @@ class Presenter(FittedClusterer):
             write_page(path, self.fitted_, self.report_, given, partial(stage, "page"))
 
     def _repr_html_(self) -> str:
-        """Return the HTML for notebooks: a summary after the fit, scikit-learn's diagram before.
+        """Return the HTML for notebooks: a summary if the model is fitted, and otherwise
+        scikit-learn's diagram.
 
-        The report is not computed for it.
+        The report is not computed for the summary.
         """
         if not self.__sklearn_is_fitted__():
             return str(estimator_html_repr(self))
@@ -213,8 +215,8 @@ class Presenter(FittedClusterer):
         return summary_of(self.fitted_, vars(self).get("report_"))
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        """Return the representations for notebooks: text and, unless scikit-learn's option display
-        is "text", HTML.
+        """Return the representations for notebooks: text and, unless scikit-learn's `display`
+        option is "text", HTML.
         """
         text = {"text/plain": repr(self)}
         return (
@@ -222,8 +224,8 @@ class Presenter(FittedClusterer):
         )
 
     def _views_again(self, X: Any, observed: Any) -> Views:
-        """Check the views of the fit given again, possibly only some of them. An entity may be
-        absent from all of these.
+        """Check views that were passed again after the fit, possibly only some of them. An entity
+        may be absent from all of these views.
         """
         fitted = self.fitted_.views
         rows = features_again(fitted, read_stored(X, self.align is not None))
@@ -242,7 +244,7 @@ class Presenter(FittedClusterer):
         return check_same_entities(fitted, again)
 
     def to_networkx(self) -> Any:
-        """Return all layers as one `networkx.MultiGraph` with nodes 0 to N-1 (needs networkx).
+        """Return all layers as one `networkx.MultiGraph` with nodes 0 to N-1 (requires networkx).
 
         Edges have the attributes `layer` and `weight`. The key of an edge is the name of its layer.
         Nodes have the attributes `label`, `outlier_score` and, if rows are labeled, `name`.
@@ -260,9 +262,9 @@ class Presenter(FittedClusterer):
         )
 
     def to_igraph(self) -> Any:
-        """Return all layers as one `igraph.Graph` with parallel edges (needs igraph).
+        """Return all layers as one `igraph.Graph` with parallel edges (requires igraph).
 
-        The attributes are those of `to_networkx`.
+        The attributes are the same as in `to_networkx`.
 
         Examples
         --------
@@ -277,7 +279,7 @@ class Presenter(FittedClusterer):
         )
 
     def to_graphml(self, folder: str | os.PathLike[str]) -> None:
-        """Write each layer to a GraphML file, for Gephi, Cytoscape and similar tools (needs
+        """Write each layer to a GraphML file, for Gephi, Cytoscape and similar tools (requires
         networkx).
 
         Nodes have a `label` (the name of the entity, or else its row number), a `cluster` and an
@@ -298,8 +300,8 @@ class Presenter(FittedClusterer):
         Edge files have the columns Source, Target, Type and Weight. The file nodes.csv has the
         columns Id, Label, cluster and outlier_score.
 
-        Gephi opens both (Import spreadsheet): first nodes.csv, then the edges of a layer. Labels
-        are the names of the entities, or else their row numbers.
+        Gephi opens both files (Import spreadsheet): first nodes.csv, then the edges of a layer.
+        Labels are the names of the entities, or else their row numbers.
 
         Examples
         --------

@@ -35,7 +35,7 @@ AUTO = one_of("auto")
 
 
 class RMGL(Learner, Presenter, Subsetter):
-    """Rank-constrained multi-layer graph learning: one graph per view, one common embedding,
+    """Rank-constrained multi-layer graph learning: one graph per view, one common embedding, and
     clusters.
 
     Given views X_m (N rows each, the same N entities) with S_m = X_m X_m', RMGL solves
@@ -47,77 +47,79 @@ class RMGL(Learner, Presenter, Subsetter):
     A large beta splits every layer into K components. Multiplying squared distances, alpha and beta
     by the same number does not change the solution.
 
-    With alpha and beta at "auto", RMGL chooses all parameters from the data. It measures squared
-    distances relative to the distances to the 7th neighbors, learns a *consensus* layer from all
-    views side by side, and weights each view by the agreement of its layer with the consensus
-    embedding, which also guides the layers. `print(model.report_)` explains the choices. The layers
-    still solve the problem above at the reported alpha_ and beta_, with these costs in place of
-    squared distances:
+    With alpha="auto" and beta="auto", RMGL chooses all parameters from the data. It measures
+    squared distances relative to the distances to the 7th neighbors, learns a *consensus* layer
+    from the concatenated views, and weights each view by how well its layer agrees with the
+    consensus embedding. This embedding also guides the layers. `print(model.report_)` explains the
+    choices. The layers still solve the problem above at the reported alpha_ and beta_, with squared
+    distances replaced by the costs
 
         z_ij = max(|x_i - x_j|^2 / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2
 
-    The scales s and floors f are in `local_scaling_`, the rows g in `guide_`. If each view
-    separates only some of the clusters, the costs of the consensus, multiplied by
-    `Layer.consensus_share`, are added. The graph of nearest neighbors of all views side by side is
-    one more layer; it is computed, not learned. With numeric alpha and beta, the model is the one
-    in the paper.
+    The scales s and floors f are in `local_scaling_`, and the rows g are in `guide_`. If each view
+    separates only some of the clusters, RMGL adds the costs of the consensus, multiplied by
+    `Layer.consensus_share`. The nearest-neighbor graph of the concatenated views is one more layer,
+    which is computed, not learned. With numeric alpha and beta, the model is the one in the paper.
 
     Parameters
     ----------
     n_clusters : int or "auto"
-        K, the number of clusters and of embedding columns. "auto" selects the number with the best
-        separated clusters in the common graph (modularity) and in its embedding (silhouette);
-        `number_` contains the evidence. "auto" requires alpha and beta at "auto".
+        K, the number of clusters and of embedding columns. "auto" selects the number whose clusters
+        are best separated in the common graph (modularity) and in its embedding (silhouette);
+        `number_` contains the evidence. "auto" requires alpha="auto" and beta="auto".
     alpha : "auto", float > 0, or one per view (list, or dict by view name)
         Weight of ||L_m||_F^2. Larger values give more edges. For each layer, "auto" finds the value
-        that gives an average of `n_neighbors` edges per node (if beta is a number: that many edges
-        for a node with typical distances).
+        that gives an average of `n_neighbors` edges per node. If beta is a number, a node with
+        typical distances gets that many edges instead.
     beta : "auto", float >= 0, or one per view (list, or dict by view name)
         Weight of view m in the embedding, and of the embedding in layer m. "auto" weights each view
-        by its agreement with the others, and couples the layers weakly (with a number for alpha:
-        equal weights).
+        by its agreement with the others, and couples the layers weakly. If alpha is a number,
+        "auto" gives all views equal weights.
     scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view
     (list, or dict by view name)
-        Scaling of each view, in the order of the options: columns to [0, 1]; columns to [0, 1]
-        after square roots (histograms); square roots, then rows to length one (counts); rows to
-        length one (tf-idf); columns to variance 1; none. "auto" chooses among the first four by
-        signs, zeros and skewness.
+        Scaling of each view. "minmax" scales columns to [0, 1]; "root" does so after square roots
+        (histograms); "hellinger" takes square roots and scales rows to length one (counts); "unit"
+        scales rows to length one (tf-idf); "standard" scales columns to variance 1; "none" changes
+        nothing. "auto" chooses among the first four of these by signs, zeros and skewness.
     metric : {"euclidean", "cosine", "correlation", "hellinger", "hamming", "jaccard"}, or one per
     view (list, or dict by view name)
-        Distance between the rows of each view. All except "jaccard" are Euclidean after a
-        transformation of the rows that replaces scaling: rows of length one; of mean zero and
-        length one; square roots, then length one; indicators of the values of every column.
-        "jaccard" is for zeros and ones. It computes the distances of all pairs or, if these exceed
-        memory, those to the 100 nearest rows. For other distances use `rmgl.Precomputed`.
+        Distance between the rows of each view. All metrics except "jaccard" are Euclidean after a
+        transformation of the rows that replaces scaling: "cosine" scales rows to length one;
+        "correlation" scales rows to mean zero and length one; "hellinger" takes square roots and
+        scales rows to length one; "hamming" replaces every column with indicators of its values.
+        "jaccard" is for zeros and ones. It computes the distances of all pairs or, if they do not
+        fit into memory, the distances to the 100 nearest rows. For other distances, use
+        `rmgl.Precomputed`.
     n_neighbors : int
-        Average number of edges per node if alpha is "auto". Larger values give smoother layers,
-        smaller values show finer structure.
+        Average number of edges per node if alpha is "auto". Larger values give smoother layers.
+        Smaller values show finer structure.
     components : bool
-        Whether to raise beta until every layer has exactly K components, which become the clusters.
+        Whether to raise beta until every layer has exactly K components. These components become
+        the clusters.
     min_cluster_size : "auto" or float >= 0
-        Smallest size of a cluster that is connected to others. Members of a smaller cluster
+        Minimum size of a cluster that is connected to others. Members of a smaller cluster
         (`fragments_`) are left out of the embedding and join the clusters of their neighbors.
-        "auto" takes the size from the `policy` if alpha and beta are chosen from the data, and is 0
-        otherwise.
+        "auto" takes the size from the `policy` if alpha and beta are chosen from the data, and
+        otherwise uses 0.
     align : {"outer", "inner"}, optional
-        How to align DataFrames with different row labels. "outer" keeps every entity that is in any
-        view, "inner" only those in all views. `index_` contains the labels in the order of
-        `labels_`.
+        How to align DataFrames with different row labels. "outer" keeps every entity that is in at
+        least one view, and "inner" keeps only those in all views. `index_` contains the labels in
+        the order of `labels_`.
     missing : {"pairwise", "error"}
-        How to treat single cells that are NaN. "pairwise" computes the distance of two rows from
-        the columns observed in both, and scales it up to all columns (formula in
-        `rmgl.edges.gaps`). "error" raises an error. A row of NaN is different: its entity is
-        missing from the view.
+        How to treat individual cells that are NaN. "pairwise" computes the distance between two
+        rows from the columns observed in both, and scales it up to all columns (formula in
+        `rmgl.edges.gaps`). "error" raises an error. A row in which all cells are NaN is different:
+        its entity is missing from the view.
     views : list or dict of column blocks, optional
         Column blocks of *one* 2-D input: block sizes, slices, or lists of column names or
         positions.
     solver : {"newton", "dual-ascent"}
-        Solver of the layer problem. Both give the same layers; "dual-ascent" is that of the paper.
+        Solver of the layer problem. Both give the same layers; the paper uses "dual-ascent".
     candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by
     view name)
         Pairs that may become edges. With a number, the search starts from that many nearest
-        neighbors and widens the lists until no other pair can have weight, so the result is exact
-        (`layer.exact`). "auto" uses all pairs where that is cheaper. "approximate" neighbors
+        neighbors and extends the lists until no other pair can have weight, so the result is exact
+        (`layer.exact`). "auto" uses all pairs if that is cheaper. "approximate" neighbors
         (pynndescent) and your own graph (`KNeighborsTransformer`) give no such guarantee:
         `layer.exact` is False, and `layer.recall` estimates the share of true neighbors found.
     policy : Policy, optional
@@ -129,85 +131,97 @@ class RMGL(Learner, Presenter, Subsetter):
     max_iter : int
         Maximum number of rounds (one round: all layers, then the embedding).
     max_seconds : float, optional
-        Time limit in seconds. When it is reached, fit returns the best result so far, with
-        `converged_` False and a ConvergenceWarning. The layers of all views are always learned and
-        certified first, which may exceed the limit.
+        Time limit in seconds. When it is reached, fit returns the best result so far, sets
+        `converged_` to False, and issues a ConvergenceWarning. The layers of all views are always
+        learned and certified first, which may exceed the limit.
     n_init : int
         Number of k-means initializations.
     n_jobs : int, optional
-        Number of threads for views and for long loops over rows; -1 uses all cores, and larger
-        numbers are capped at the number of cores. The result does not depend on it.
+        Number of threads for views and for long loops over rows. -1 uses all cores, and larger
+        numbers are capped at the number of cores. The result does not depend on the number of
+        threads.
     random_state : int, RandomState or None
-        Seed of k-means, and of the samples used for quick refits and the number of clusters.
+        Seed of k-means, and of the samples used for quick refits and for choosing the number of
+        clusters.
     verbose : int
-        1 shows a progress bar on standard error, with the stage, the elapsed time and an estimate
+        1 shows a progress bar on standard error with the stage, the elapsed time, and an estimate
         of the remaining time.
 
     Attributes
     ----------
     labels_ : array of shape (N,)
+        Cluster of each entity.
     embedding_ : array of shape (N, K)
         Q, with orthonormal columns (without the rows in `fragments_`) in the order of the
-        eigenvalues. If all views are networks, Q' C Q = I, where the diagonal C contains the masses
-        in `balance_`.
+        eigenvalues. If all views are networks, Q' C Q = I, where the diagonal matrix C contains the
+        masses in `balance_`.
     eigenvalues_ : array of shape (K,)
         Smallest eigenvalues of sum_m beta_m L_m.
     layers_ : list of Layer
-        One per view, each with its adjacency, Laplacian and certificate. With automatic choices, a
-        layer named "consensus" follows (if there are several views), then the graph of nearest
-        neighbors of all views side by side, named "neighbors" (not with `components`, nor where
-        entities share too few views). The layer of a view is learned on the entities observed in it
-        (tr(L_m) is their number); the others have no edges there. With automatic choices, rows of
-        zeros are treated as missing.
+        One per view, each with its adjacency, Laplacian and certificate. With automatic choices,
+        two layers may follow: "consensus", if there are several views, and "neighbors", the
+        nearest-neighbor graph of the concatenated views. There is no "neighbors" layer with
+        `components`, or if entities share too few views. The layer of a view is learned on the
+        entities observed in it, and tr(L_m) is their number. The other entities have no edges in
+        it. With automatic choices, rows of zeros are treated as missing.
     alpha_, beta_ : arrays
-        The values used, one per layer.
+        Values of alpha and beta that were used, one per layer.
     view_weights_ : array of shape (M,)
         Weight of each view. The weights sum to one.
     view_roughness_ : array of shape (M,) or None
         Disagreement between the layer of each view and the common embedding: 0 if neighbors have
-        the same position, 1 if they are unrelated, NaN if the layer has no edge to measure it. None
-        unless the weights were chosen from the data.
+        the same position, 1 if they are unrelated, NaN if the layer has no edges from which to
+        measure it. None unless the weights were chosen from the data.
     local_scaling_ : list of LocalScaling or None
         Scales s and floors f of the nodes, for each layer. None if distances are not rescaled.
     balance_ : Balance or None
-        Masses of the entities, from their degrees. None unless all views are networks.
+        Masses of the entities, computed from their degrees. None unless all views are networks.
     guide_ : array of shape (N, K) or None
-        Rows g; their squared distances are part of all costs.
+        Rows g, whose squared distances are part of all costs.
     fragments_ : array
-        Indices of the entities left out of the embedding. Their rows in it are weighted means of
-        the rows of their neighbors.
+        Indices of the entities left out of the embedding. Each of their rows in the embedding is a
+        weighted mean of the rows of its neighbors.
     placed_ : array
-        Indices of the entities left out of the fit and placed afterwards like new rows: where each
-        view separates only some of the clusters, those missing from a view. They have no edges in
-        `layers_` and an outlier score of 0.
+        Indices of the entities that were left out of the fit and placed afterwards like new rows.
+        If each view separates only some of the clusters, these are the entities that are missing
+        from a view. They have no edges in `layers_` and an outlier score of 0.
     scale_ : list of (name, reason)
-        The scaling of each view.
+        Scaling of each view.
     index_ : array of shape (N,) or None
         Row labels, if the views are DataFrames with row labels.
     n_clusters_ : int
+        Number of clusters.
     number_ : NumberOfClusters or None
-        For n_clusters="auto": the candidates and their scores. `number_.range` contains the
-        smallest and the largest number that the data do not distinguish from the chosen one, and
-        `number_.table` lists the stable resolutions.
+        The candidate numbers and their scores if n_clusters="auto", and None otherwise.
+        `number_.range` contains the smallest and the largest number that the data do not
+        distinguish from the chosen one. `number_.table` lists the stable resolutions.
     hierarchy_ : list of Level
-        For n_clusters="auto": the chosen clustering and the stable coarser and finer ones, from
-        coarse to fine.
+        The chosen clustering and the stable coarser and finer ones, from coarse to fine, if
+        n_clusters="auto". Empty otherwise.
     outlier_score_ : array of shape (N,)
         0 for an entity that is no farther from its neighbors than they are from theirs, and close
-        to 1 for an outlier. Outliers that form a group have small scores.
+        to 1 for an outlier. Outliers that form a group have low scores.
     report_ : Report
-        The automatic choices, the evidence for them, and the weak points of that evidence. Print it
-        to read it. It is computed on first access, because its quick refits may take as long as the
-        fit.
+        The automatic choices, the evidence for them, and the weak points of that evidence. Print
+        the report to read it. It is computed on first access, because its quick refits may take as
+        long as the fit.
     history_ : list of dict
-        One row for the start and one per half step: the objective, its terms smoothness, ridge and
-        coupling, residuals, seconds.
+        One row for the start and one per half step, with the objective, its terms (smoothness,
+        ridge and coupling), the residuals, and the seconds.
     seconds_ : dict
         Seconds spent on "neighbors" (parameters, distances and candidate edges), "layers",
         "embedding" and "clustering".
-    converged_, n_iter_, view_names_, n_features_in_
+    converged_ : bool
+        Whether the alternation converged.
+    n_iter_ : int
+        Number of rounds.
+    view_names_ : list of str
+        Names of the views.
+    n_features_in_ : int
+        Number of columns of all views together.
     fitted_ : FittedModel
-        All of these in one immutable object. If a fit fails, the previous object is kept.
+        All of these attributes in one immutable object. If a fit fails, the model keeps the
+        previous object.
 
     References
     ----------
@@ -319,35 +333,36 @@ class RMGL(Learner, Presenter, Subsetter):
         ----------
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
             Arrays, scipy sparse matrices, or tables (pandas, polars, pyarrow) with columns of any
-            kind; `docs/tables.md` explains how each kind is used. They are not modified. A row of
-            NaN means that the entity is missing from that view. Every entity must be in at least
-            one view.
+            kind; `docs/tables.md` explains how each kind is used. The inputs are not modified. A
+            row of NaN means that the entity is missing from that view. Every entity must be in at
+            least one view.
         y : array of shape (N,), optional
-            Known labels of some entities, numbers from 0 to K - 1, and -1 for unknown. The costs of
-            the layers tie entities with the same label and separate those with different labels,
-            unless a first fit without the labels already agrees with 95 % of them. Labeled entities
-            keep their labels, and the clusters are numbered accordingly. If y contains no -1, it is
-            ignored: scikit-learn's tools pass the true classes for scoring, and a fit must not use
-            them.
+            Known labels of some entities: numbers from 0 to K - 1, and -1 for unknown. The costs of
+            the layers tie entities with the same label together and separate those with different
+            labels, unless a first fit without the labels already agrees with 95% of them. Labeled
+            entities keep their labels, and the clusters are numbered accordingly. If y contains no
+            -1, it is ignored, because scikit-learn's tools pass the true classes for scoring, and a
+            fit must not use them.
         observed : boolean array of shape (N, M), or one mask of rows per view (list, or
         dict by view name), optional
-            Entities observed in each view. All other rows are ignored.
+            Which entities are observed in each view. All other rows are ignored.
         callback : function, optional
-            Called with a dict after every step: its name in "step", the elapsed "seconds" and, for
-            half steps of the alternation, the new row of `history_`. If it returns True, the fit
-            ends with the best result so far, as with `max_seconds`.
+            Called after every step with a dict that contains the name of the step in "step", the
+            elapsed time in "seconds" and, for half steps of the alternation, the new row of
+            `history_`. If it returns True, the fit ends with the best result so far, as with
+            `max_seconds`.
         checkpoint : folder, optional
-            Folder for the slowest intermediate results: exact searches and eigenvectors. To resume
-            an interrupted fit, call it again with the same data, parameters and checkpoint. It
-            reads the stored results, recomputes everything else, and gives the identical result.
-            The folder is created if it does not exist, and is not deleted.
+            Folder for the slowest intermediate results, which are exact searches and eigenvectors.
+            To resume an interrupted fit, call it again with the same data, parameters and
+            checkpoint. The fit then reads the stored results, recomputes everything else, and gives
+            exactly the same result. The folder is created if it does not exist, and is not deleted.
         client : dask.distributed.Client, optional
             Client of the Dask workers that search for candidate pairs. This process computes
-            everything else. The result equals that of a fit without workers, and the fit survives
-            the loss of some of them. With or without a client, a view may also be a Dask array or
+            everything else. The result is the same as without workers, and the fit survives the
+            loss of some workers. With or without a client, a view may also be a Dask array or
             DataFrame, a zarr array, or the path of an .npy file, a zarr array or a folder of
-            Parquet files. This process reads it into memory. For such views, the default is the
-            current client, if there is one.
+            Parquet files. This process reads such views into memory. If there are any, the default
+            is the current client, if one exists.
 
         Examples
         --------

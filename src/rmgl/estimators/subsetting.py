@@ -23,16 +23,16 @@ class Subsetter(FittedClusterer):
 
         The rows are scaled and encoded as in this fit. A second fit therefore compares them as the
         first one did, does not scale them again, and still labels new rows in the original units.
-        To rescale the rows of a cluster, fit those rows of your own tables instead
-        (`X[model.labels_ == 2]`).
+        If you want to rescale the rows of a cluster, fit a model on those rows of your own tables
+        instead (`X[model.labels_ == 2]`).
 
         Parameters
         ----------
         clusters : int or list of int
             Clusters to select.
         views : list of str, optional
-            Names of the views to keep, by default all of them. Leave out a view in which the rows
-            of the clusters do not differ.
+            Names of the views to keep. By default, all views are kept. Leave out a view in which
+            the rows of the clusters do not differ.
 
         Returns
         -------
@@ -58,9 +58,9 @@ class Subsetter(FittedClusterer):
         """Return a copy of this model with the labels of a finer model for the rows that both have.
 
         All other rows keep their labels. The first new clusters reuse the numbers of the clusters
-        they replace, and the others get the next free numbers. Layers and embedding do not change.
-        `predict` returns the finer labels. `number_` and `hierarchy_` are empty, and the report is
-        that of the first fit, without a verdict. Saved models keep the labels.
+        that they replace, and the others get the next free numbers. Layers and embedding do not
+        change. `predict` returns the finer labels. `number_` and `hierarchy_` are empty. The report
+        is that of the first fit, without a verdict. Saved models keep the labels.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Subsetter(FittedClusterer):
             A model fitted on `subset`, or on rows with the same row labels.
         clusters : int or list of int, optional
             The clusters on which `finer` was fitted, with all their rows in the same order. By
-            default rows are matched by name (`index_`).
+            default, rows are matched by name (`index_`).
 
         Returns
         -------

@@ -1,4 +1,6 @@
-"""Cells of the experiments: one setting on one problem, kept in a file, so that runs resume."""
+"""Cells of the experiments. A cell is one setting on one problem, stored in a file so that runs can
+resume.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ RECIPE = 2  # increased when a method changes, so that stored cells are computed
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting on one problem; `problem` loads the data in the process that needs it."""
+    """One setting on one problem. `problem` loads the data in the process that needs them."""
 
     label: str
     problem: Callable[[], Problem]
@@ -42,7 +44,9 @@ class Cell:
     runs: int
 
     def path(self, folder: Path) -> Path:
-        """Return the path of the result, whose name is a hash of all it depends on."""
+        """Return the path of the result. Its name is a hash of everything on which the result
+        depends.
+        """
         setting = self.setting
         origin = [__version__, RECIPE, self.fingerprint]
         identity = json.dumps(
@@ -56,7 +60,7 @@ class Cell:
 def compute(
     cells: Sequence[Cell], folder: Path, n_jobs: int, progress: Callable[[int, int, str], None]
 ) -> None:
-    """Compute the cells that are not stored yet, on `n_jobs` processes."""
+    """Compute the cells that are not stored yet, in `n_jobs` processes."""
     folder.mkdir(parents=True, exist_ok=True)
     by_path = {cell.path(folder): cell for cell in cells}
     missing = [cell for path, cell in by_path.items() if not readable(path)]
@@ -68,7 +72,7 @@ def compute(
 
 
 def readable(path: Path) -> bool:
-    """Whether a finished cell exists and is not damaged."""
+    """Return whether a finished cell exists and is not damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None
@@ -77,11 +81,11 @@ def readable(path: Path) -> bool:
 
 
 def compute_one(cell: Cell, folder: Path) -> str:
-    """Compute one cell and store it; the file is written completely or not at all."""
+    """Compute one cell and store it. The file is written completely or not at all."""
     problem = cell.problem()
     began = perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings():
-        # settings that do not converge are scored, too
+        # settings that do not converge are also scored
         warnings.simplefilter("ignore", UserWarning)
         embeddings = METHODS[cell.setting.method](problem, **cell.setting.parameters)
         seconds = perf_counter() - began

@@ -18,7 +18,7 @@ UCI_BETA = [float(value) for value in PAPER_PARAMETERS["beta"]]
 
 @dataclass(frozen=True)
 class Problem:
-    """Views to cluster, their true classes, and the beta of the paper for alpha = 100."""
+    """Views to cluster, their true classes, and the paper's beta for alpha = 100."""
 
     name: str
     views: dict[str, Floats]
@@ -41,7 +41,7 @@ class Problem:
 
 @lru_cache(1)
 def uci(quick: bool) -> Problem:
-    """Load the UCI digits; a quarter of the rows if `quick`."""
+    """Load the UCI digits, or a quarter of the rows if `quick`."""
     data = load_uci_digits()
     step = 4 if quick else 1
     return Problem(
@@ -51,7 +51,7 @@ def uci(quick: bool) -> Problem:
 
 @lru_cache(1)
 def coil20(quick: bool, images: Path | None, download: bool = True) -> Problem:
-    """Load COIL-20; every third pose if `quick`."""
+    """Load COIL-20, or every third pose if `quick`."""
     data = fetch_coil20(images=images, download=download)
     step = 3 if quick else 1
     return Problem(
@@ -63,6 +63,6 @@ def coil20(quick: bool, images: Path | None, download: bool = True) -> Problem:
 
 
 def synthetic(draw: int, unit_length: bool = False, noise: float = 0.01) -> Problem:
-    """Generate one draw of the synthetic data of the paper, which gives no parameters for it."""
+    """Generate one draw of the paper's synthetic data. The paper does not give their parameters."""
     data = make_complementary_layers(random_state=draw, unit_length=unit_length, noise=noise)
     return Problem("synthetic", data.views, data.target, [1.0, 1.0, 1.0])

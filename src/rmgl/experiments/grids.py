@@ -1,4 +1,4 @@
-"""The settings that are tried for each method; every table of results lists them."""
+"""Settings that are tried for each method. Every table of results lists them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 SCALINGS = ("minmax", "standard")
 DENSITIES: tuple[float | str, ...] = ("k=5", "k=10", "k=20", 100.0)
-SC_GED_ROUNDS = 30  # the stopping rule of the authors needs more, and minutes per fit
+SC_GED_ROUNDS = 30  # the authors' stopping rule needs more rounds, and minutes per fit
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A method with its parameters; `kind` is "grid" (tuned with labels), "default" or "paper"."""
+    """A method with its parameters. `kind` is "grid" (tuned with labels), "default" or "paper"."""
 
     method: str
     parameters: dict[str, Any]
@@ -39,14 +39,15 @@ def settings(problem_name: str, view_names: Iterable[str], quick: bool) -> list[
     return listed
 
 
-# other methods use their defaults, GD-MCCA with the graph of the first view
+# other methods use their defaults, and GD-MCCA uses the graph of the first view
 DEFAULT_PARAMETERS = {"SC-GED": {"max_iter": SC_GED_ROUNDS}}
 
 
 def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for real data: about sixteen settings each, eight for SC-GED, the slowest.
+    """Return the grids for real data, with about sixteen settings each, or eight for SC-GED, the
+    slowest method.
 
-    The grid of RMGL contains the beta of the paper, which its authors tuned with labels.
+    The grid of RMGL contains the paper's beta, which its authors tuned with labels.
     """
     many = len(views) > 3
     return {
@@ -68,7 +69,7 @@ def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
 
 
 def synthetic_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Return the grids for synthetic data: sixteen settings each, more for GD-MCCA."""
+    """Return the grids for synthetic data, with sixteen settings each, or more for GD-MCCA."""
     scales, edges = ("none", "minmax"), ("k=10", "k=20", "k=40", 100.0)
     return {
         "RMGL": combinations(

@@ -1,7 +1,7 @@
 """The methods of the experiments, which return named embeddings of a problem.
 
-`edges` sets the density of layers: a number is alpha (100 in the paper); "k=10" is, for each view,
-the alpha at which a node with typical distances has about 10 neighbors.
+`edges` sets the density of layers. A number is alpha (100 in the paper). "k=10" is the alpha at
+which a node with typical distances has about 10 neighbors, computed for each view.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def fit_rmgl(
 ) -> RMGL:
     """Fit RMGL with alpha from `edges` and beta from `weights`.
 
-    `weights` is "paper" (the beta of the paper) or "equal" (their mean for every view). These hold
-    for alpha = 100; beta is proportional to alpha and to `strength`. `edges="auto"` uses alpha and
-    beta of `rmgl.model.problems`, with the same beta for all views.
+    `weights` is "paper" (the paper's beta) or "equal" (their mean for every view). These values are
+    for alpha = 100, and beta is proportional to alpha and to `strength`. `edges="auto"` uses alpha
+    and beta from `rmgl.model.problems`, with the same beta for all views.
     """
     views = Views.of(problem.views).scaled(scale)
     if edges == "auto":
@@ -105,7 +105,7 @@ def gd_mcca(
     epsilon: float = 0.1,
     scale: str = "minmax",
 ) -> Embeddings:
-    """Return the embedding of GD-MCCA; `graph` names the view of the graph (None: the first)."""
+    """Return the embedding of GD-MCCA. `graph` names the view of the graph (None for the first)."""
     graph = next(iter(problem.views)) if graph is None else graph
     model = GDMCCA(
         problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0

@@ -39,7 +39,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def bars(table: Mapping[str, Any]) -> Figure:
-    """Draw Figure 2: NMI of every method, tuned with labels (bar) and by default (diamond)."""
+    """Draw Figure 2: the NMI of every method, tuned with labels (bar) and by default (diamond)."""
     rows = [row for row in table["rows"] if row["tuned"] is not None]
     figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
     ax = figure.add_subplot()
@@ -138,7 +138,7 @@ def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
 
 
 def leading_directions(rows: Floats) -> Floats:
-    """Project rows on their first two principal components."""
+    """Project rows onto their first two principal components."""
     centered = rows - rows.mean(axis=0)
     left, strength, _ = np.linalg.svd(centered, full_matrices=False)
     projected: Floats = (left * strength)[:, :2]
@@ -146,7 +146,7 @@ def leading_directions(rows: Floats) -> Floats:
 
 
 def draw_graph(ax: Axes, adjacency: Floats, target: Indices, title: str) -> None:
-    """Draw a graph with each class in a disc; edges between classes are gray."""
+    """Draw a graph with each class in a disc. Edges between classes are gray."""
     from matplotlib.collections import LineCollection
 
     position = class_layout(target)

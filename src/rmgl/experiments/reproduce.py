@@ -112,7 +112,9 @@ def reproduce_synthetic(
 
 
 def for_unit_length(setting: Setting) -> Setting:
-    """Adapt a setting to data a tenth as large: alpha, if a number, and beta are a hundredth."""
+    """Adapt a setting to data a tenth as large. Alpha (if it is a number) and beta become a
+    hundredth.
+    """
     edges, scale = setting.parameters["edges"], setting.parameters["scale"]
     if isinstance(edges, str) or scale != "none":
         return setting
@@ -181,7 +183,7 @@ def write(folder: Path, table: dict[str, Any], arrays: dict[str, Any]) -> None:
 def load_written(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read the table and the arrays of a finished experiment."""
     if not (folder / "table.json").is_file():
-        raise ValueError(f"{folder} holds no finished experiment: run it without --redraw first")
+        raise ValueError(f"{folder} contains no finished experiment: run it without --redraw first")
     with np.load(folder / "arrays.npz", allow_pickle=False) as stored:
         return json.loads((folder / "table.json").read_text("utf-8")), {
             name: stored[name] for name in stored.files

@@ -1,4 +1,4 @@
-"""Tables of results: for every method the best setting of its grid, and its defaults."""
+"""Tables of results: for every method, the best setting of its grid, and its defaults."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Result:
 
 
 def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
-    """Read all results; cells with the same setting (draws of the data) are pooled."""
+    """Read all results. Cells with the same setting (draws of the data) are pooled."""
     pooled: dict[tuple[str, str, str, str], Result] = {}
     for cell in cells:
         scores, embeddings = read(cell, folder)
@@ -68,9 +68,10 @@ def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """Return the result with the largest mean NMI and, among equals, the most K-component layers.
+    """Return the result with the largest mean NMI. Among ties, return the one with the most
+    K-component layers.
 
-    The layers of RMGL are those of the setting that is best for Q.
+    The results for RMGL's layers are those of the setting that is best for Q.
     """
     of_kind = [r for r in results if (r.name, r.setting.kind) == (name, kind)]
     if name.startswith("RMGL layer"):
@@ -147,9 +148,9 @@ def to_markdown(table: dict[str, Any]) -> str:
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
         f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned "
-        "with labels*: the best of the written grid (RMGL's layers: those of the setting best for "
-        "Q); *defaults*: no labels used (RMGL: the light coupling of `model.defaults`; its "
-        "automatic choice is in docs/quality.md).",
+        "with labels*: the best setting of the listed grid (for RMGL's layers, the setting that "
+        "is best for Q). *Defaults*: without labels (for RMGL, the light coupling of "
+        "`model.defaults`; its automatic choice is in docs/quality.md).",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
         "|---|---|---|---|---|",

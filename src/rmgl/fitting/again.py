@@ -1,4 +1,4 @@
-"""Some clusters of a model again: their rows, to be fitted alone, and the finer labels in it."""
+"""Refits of some clusters of a model: their rows as views, and the model with finer labels."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def rows_of(model: FittedModel, clusters: Any) -> Indices:
     known = wanted.dtype.kind in "iu" and wanted.size > 0
     if not known or not np.isin(wanted, np.arange(model.n_clusters)).all():
         raise ValueError(
-            f"clusters={clusters!r} are not clusters of the model: give numbers from 0 to "
+            f"clusters={clusters!r} are not clusters of the model: pass numbers from 0 to "
             f"{model.n_clusters - 1}, such as [0]"
         )
     return np.flatnonzero(np.isin(model.labels, wanted))
 
 
 def rows_again(model: FittedModel, rows: Indices, views: Sequence[str] | None) -> Views:
-    """Return some rows of the views, as they were scaled for the fit.
+    """Return some rows of the views as they were scaled for the fit.
 
-    They are named by their labels or, without labels, by their numbers in the model.
+    The rows are labeled by their row labels or, without labels, by their row numbers in the model.
     """
     kept = model.views
     unknown = [name for name in views or () if name not in kept.names]
@@ -44,17 +44,17 @@ def rows_again(model: FittedModel, rows: Indices, views: Sequence[str] | None) -
 
 
 def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Indices:
-    """Return the rows of a model with these names, which `rows_again` has given them."""
+    """Return the rows of a model with these names, which come from `rows_again`."""
     if names is None:
         raise ValueError(
-            "the rows of the second model have no labels: name the clusters that it was fitted "
+            "the rows of the second model have no labels: pass the clusters that it was fitted "
             "on, such as clusters=[0]"
         )
     known = list(range(model.n_rows) if model.index is None else model.index)
     place = {name: row for row, name in enumerate(known)}
     if len(place) < len(known):
         raise ValueError(
-            "row labels of this model occur more than once: name the clusters that the second "
+            "row labels of this model occur more than once: pass the clusters that the second "
             "model was fitted on, such as clusters=[0]"
         )
     unknown = next((name for name in names.tolist() if name not in place), None)
@@ -69,10 +69,10 @@ def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Indices:
 def with_labels(model: FittedModel, rows: Indices, labels: Indices) -> FittedModel:
     """Return a model in which some rows have other labels, and all others keep theirs.
 
-    The first new clusters get the numbers of those that are empty without the rows, and the others
-    the next ones.
+    The first new clusters reuse the numbers of clusters that have no other rows, and the others get
+    the next free numbers.
 
-    The evidence for the number of clusters is about others, and left out.
+    The evidence for the number of clusters is left out, because it is about the earlier clusters.
     """
     rest = np.delete(model.labels, rows)
     free = np.setdiff1d(np.arange(model.n_clusters), rest)

@@ -1,4 +1,6 @@
-"""From the entities that a model was learned on, in canonical order, to those of the caller."""
+"""Convert results for the learned entities in canonical order to all entities in the caller's
+order.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from rmgl.running.threads import Team
 def with_others_placed(
     model: FittedModel, entities: Indices | None, ready: Ready, team: Team
 ) -> FittedModel:
-    """Extend what was learned on some `entities` (None: on all) to all: the others are placed as
-    new rows are.
+    """Extend results for some `entities` (None for all) to all entities. The others are placed like
+    new rows.
     """
     if entities is None:
         return model
@@ -48,9 +50,9 @@ def with_others_placed(
 
 
 def in_order_of_caller(model: FittedModel, ready: Ready) -> FittedModel:
-    """Put what was learned in canonical order into the order of the caller.
+    """Convert a model from canonical order to the caller's order.
 
-    Unless labels are known, clusters are numbered as the caller's rows meet them first.
+    Unless labels are known, clusters are numbered by their first appearance in the caller's rows.
     """
     order = ready.canonical.order
     place = np.argsort(order)

@@ -37,9 +37,7 @@ from rmgl.views.views import Views
 
 
 def fit_model(ready: Ready, parameters: Parameters, run: Run, team: Team) -> FittedModel:
-    """Learn layers, embedding and labels. What went wrong is in the evidence
-    (`rmgl.results.evidence`).
-    """
+    """Learn layers, embedding and labels. Problems are recorded (`rmgl.results.evidence`)."""
     work = Work(parameters, run, team, check_random_state(parameters.random_state))
     with run:
         begin(ready, work)
@@ -65,7 +63,7 @@ def begin(ready: Ready, work: Work) -> None:
 
 
 def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
-    """The model of the entities that the problems are about, in canonical order."""
+    """Return the model of the entities included in the problems, in canonical order."""
     choice, outcome = solved.choice, solved.outcome
     views = ready.views if choice.entities is None else ready.views.of_entities(choice.entities)
     embedding, fragments = without_holes(solved)
@@ -99,8 +97,8 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
 
 
 def without_holes(solved: Solved) -> tuple[Floats, Indices]:
-    """The embedding with rows for the fragments, between those of their neighbors, and which
-    entities these are.
+    """Return the embedding with rows for the fragments, placed among those of their neighbors, and
+    the indices of the fragments.
     """
     state = solved.outcome.state
     vectors, fragments = state.embedding.vectors, state.embedding.fragments
@@ -114,8 +112,8 @@ def without_holes(solved: Solved) -> tuple[Floats, Indices]:
 def label(
     solved: Solved, embedding: Floats, layers: list[Layer], ready: Ready, work: Work
 ) -> Indices:
-    """The components if they were asked for and are there, else k-means on the rows of the
-    embedding, from known labels if any.
+    """Return the labels: the components if they were requested and found, and otherwise k-means on
+    the rows of the embedding, starting from known labels if there are any.
     """
     parameters, choice = work.parameters, solved.choice
     if parameters.components and separated(solved.outcome, choice.n_clusters):
@@ -136,8 +134,8 @@ def label(
 def evidence_of(
     solved: Solved, first_labels: Indices, labels: Indices, ready: Ready, work: Work
 ) -> FitEvidence:
-    """What the report will be made from: its second answers can take as long as the fit, and many
-    callers want labels only.
+    """Return the data for the report. The report itself is not made here, because its quick refits
+    can take as long as the fit, and many callers need only labels.
     """
     choice, order = solved.choice, ready.canonical.order
     return FitEvidence(
@@ -159,9 +157,9 @@ def evidence_of(
 
 
 def why_stopped(work: Work) -> str:
-    """Why a fit ended before it had converged."""
+    """Return the reason why a fit stopped before it converged."""
     return (
-        "the callback asked for it"
+        "the callback requested it"
         if work.run.asked_to_stop
         else f"max_seconds={work.parameters.max_seconds:g} have passed"
     )
@@ -170,10 +168,10 @@ def why_stopped(work: Work) -> str:
 def found_without(
     views: Views, known: Indices, parameters: Parameters, searching: Searching | None = None
 ) -> bool:
-    """Whether a fit without the known labels agrees with nearly all of them, so that they need not
-    change the layers.
+    """Return whether a fit without the known labels agrees with nearly all of them, so that they
+    need not change the layers.
 
-    With a time limit it is not tried. `searching` lets Dask workers search.
+    This is not tried if there is a time limit. `searching` lets Dask workers search.
     """
     if parameters.max_seconds is not None:
         return False
@@ -190,7 +188,7 @@ def found_without(
 def fit_quietly(
     ready: Ready, parameters: Parameters, searching: Searching | None = None
 ) -> FittedModel:
-    """A fit beside that of the caller, without warnings, progress and checkpoint."""
+    """Run a fit in addition to the caller's, without warnings, progress or checkpoint."""
     n_threads = number_of_workers(parameters.n_jobs)
     with warnings.catch_warnings(), team_of(n_threads, searching) as team:
         warnings.simplefilter("ignore")
@@ -199,7 +197,7 @@ def fit_quietly(
 
 @dataclass(frozen=True)
 class Work:
-    """What all steps of a fit work with."""
+    """Data and parameters that all steps of a fit use."""
 
     parameters: Parameters
     run: Run
@@ -210,7 +208,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Solved:
-    """A choice of the problem, the problems that were solved in the end, and where that led."""
+    """The chosen problem, the problems that were solved last, and their solution."""
 
     choice: Choice
     problems: Sequence[ViewProblem]
@@ -218,12 +216,12 @@ class Solved:
 
     @property
     def beta(self) -> Floats:
-        """The weight of each layer in the embedding."""
+        """Weight of each layer in the embedding."""
         return np.array([problem.beta for problem in self.problems])
 
 
 def pose(ready: Ready, work: Work) -> Choice:
-    """What Algorithm 1 is to solve: chosen from the data, or as given."""
+    """Return the problem for Algorithm 1, either chosen from the data or with given parameters."""
     work.run.stage("neighbors")
     asked = candidates_in_order(work.parameters.candidates, ready.views, ready.canonical.order)
     with work.clock("neighbors"):
@@ -233,8 +231,8 @@ def pose(ready: Ready, work: Work) -> Choice:
 
 
 def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
-    """The problem that is chosen from the data; `asked` are the candidates that the caller asks
-    for.
+    """Return the problem chosen from the data. `asked` contains the candidates that the caller
+    requested.
     """
     parameters, rules, views = work.parameters, work.parameters.rules, ready.views
     wanted = wanted_pairs(views, asked, parameters.n_neighbors)
@@ -259,7 +257,7 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
 
 
 def given(ready: Ready, asked: Any, work: Work) -> Choice:
-    """The problem of given parameters, with heuristic defaults of the others."""
+    """Return the problem with given parameters, and heuristic defaults for the others."""
     parameters = work.parameters
     problems = given_problems(
         ready.views,
@@ -282,7 +280,7 @@ def given(ready: Ready, asked: Any, work: Work) -> Choice:
 
 
 def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
-    """Algorithm 1; if it was asked for, until every layer has K components, or else without
+    """Run Algorithm 1, either until every layer has K components, if this was requested, or without
     fragments.
     """
     parameters = work.parameters
@@ -317,11 +315,11 @@ def solve(choice: Choice, ready: Ready, work: Work) -> Solved:
 
 
 def progress_of(run: Run) -> Callable[[dict[str, Any]], None]:
-    """What tells a run about the rounds of Algorithm 1."""
+    """Return a function that reports the rounds of Algorithm 1 to a run."""
     rounds = count()
 
     def progress(row: dict[str, Any]) -> None:
-        # few rounds are usual, and their number is not known
+        # there are usually few rounds, and their number is not known in advance
         run.stage("embedding", 1 - 0.5 ** next(rounds))
         run.tell(row)
 

@@ -1,4 +1,4 @@
-"""`FittedModel`: all that a fit has learned, as one value that is never changed."""
+"""`FittedModel`: everything that a fit has learned, as one immutable value."""
 
 from __future__ import annotations
 
@@ -28,51 +28,50 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True, eq=False)
 class FitEvidence:
-    """What the report is made from besides the model: the choice and the first answer, in the order
-    of the fit.
+    """Data for the report in addition to the model: the choices and the first clustering, in the
+    order of the fit.
     """
 
     order: Indices
-    """The caller's rows, in the order of the fit."""
+    """Caller's rows in the order of the fit."""
     entities: Indices
-    """The caller's rows on which the model was learned, in the order of the fit."""
+    """Caller's rows on which the model was learned, in the order of the fit."""
     first_labels: Indices
-    """Clusters of the entities on which the model was learned, in their first numbering."""
+    """Clusters of the entities on which the model was learned, with their first numbering."""
     labels: Indices
-    """The clusters of all entities, in the order of the caller; nobody else has this array."""
+    """Clusters of all entities in the caller's order. This array is not shared."""
     embedding: Embedding
     graph: Graph | None
-    """The weighted sum of the layers before any of them was guided (None: take the layers
-    themselves).
+    """Weighted sum of the layers before any of them was guided. None to use the layers themselves.
     """
     uncertainty: float
-    """How accurately roughness is known, where entities are few."""
+    """Uncertainty of the roughness if there are few entities."""
     columns: list[list[str]]
-    """For every view what its columns were taken for, where they are not all numbers."""
+    """Kinds of the columns of each view, if not all of them are numbers."""
     recognized: Sequence[str]
-    """The names of views that were given as features and look like networks."""
+    """Names of views that were passed as features but look like networks."""
     random_state: np.random.RandomState
     settled: bool
     """Whether Algorithm 1 converged."""
     stopped: str
     """Reason why Algorithm 1 was stopped early. Empty if it was not."""
     eigen_residual: float
-    """The residual of the last embedding on the layers that it was computed from."""
+    """Residual of the last embedding on the layers from which it was computed."""
     tied: bool = False
     """Whether known labels have changed the costs of the layers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedModel:
-    """The layers, the embedding, the clusters, and the views that they were learned from. `RMGL`
-    documents the fields.
+    """Layers, embedding and clusters, with the views from which they were learned. `RMGL` documents
+    the fields.
     """
 
     parameters: Parameters
     view_names: list[str]
     index: NDArray[Any] | None
     views: Views
-    """The scaled views."""
+    """Scaled views."""
     scale: list[tuple[str, str]]
     n_clusters: int
     number: NumberOfClusters | None
@@ -94,7 +93,7 @@ class FittedModel:
     seconds: dict[str, float]
     balance: Balance | None = None
     evidence: FitEvidence | None = None
-    """What the report is made from (None: it was made)."""
+    """Data for the report. None if the report has been made."""
 
     def __repr__(self) -> str:
         return (
@@ -104,26 +103,26 @@ class FittedModel:
 
     @property
     def n_rows(self) -> int:
-        """The number of entities."""
+        """Number of entities."""
         return int(self.labels.size)
 
     @property
     def n_columns(self) -> int:
-        """The number of columns of the embedding: that of the clusters, unless some of them were
-        fitted again.
+        """Number of columns of the embedding. It equals the number of clusters unless some of them
+        were refitted.
         """
         return int(self.embedding.shape[1])
 
     @property
     def layers_as_learned(self) -> list[Layer]:
-        """The layers with entities in the order of the fit, without those that were placed."""
+        """Layers with entities in the order of the fit, without those that were placed later."""
         assert self.evidence is not None
         layers = [layer.in_order(self.evidence.order) for layer in self.layers]
         return [layer.of_own() for layer in layers] if self.placed.size else layers
 
     def check(self) -> None:
-        """Raise a ValueError unless what was read from a file fits together: matching sizes,
-        indices and numbers in range.
+        """Raise a ValueError unless the data from a file are consistent: matching sizes, valid
+        indices, and numbers in range.
         """
         self.views.check(LARGEST_NUMBER)
         self._check_sizes()
@@ -134,7 +133,7 @@ class FittedModel:
             raise Unsound("history_ is empty or has unknown entries")
 
     def _check_sizes(self) -> None:
-        """The numbers of entities, clusters, layers and views."""
+        """Check the numbers of entities, clusters, layers and views."""
         views, k, n_layers = self.views, self.n_clusters, len(self.layers)
         n_views = len(views.names)
         if not 1 <= k <= views.n_rows or not 1 <= n_views <= n_layers:
@@ -146,7 +145,7 @@ class FittedModel:
             raise Unsound("the number of views, their names or scales differ")
 
     def _check_numbers(self) -> None:
-        """The shapes of all arrays of numbers, and their ranges."""
+        """Check the shapes of all arrays of numbers, and their ranges."""
         n, n_layers, n_views = self.views.n_rows, len(self.layers), len(self.view_names)
         check_numbers("the embedding", self.embedding, (n, None))
         k = self.n_columns
@@ -159,7 +158,7 @@ class FittedModel:
             raise Unsound("beta_ has a negative entry")
         check_numbers("the weights of the views", self.view_weights, (n_views,))
         if self.view_roughness is not None:
-            # NaN: it is not known
+            # NaN if not known
             check_numbers(
                 "the roughness of the views",
                 np.nan_to_num(self.view_roughness, nan=1.0),
@@ -170,12 +169,12 @@ class FittedModel:
             self.balance.check(n)
 
     def _check_entities(self) -> None:
-        """The labels, and the indices of entities."""
+        """Check the labels, and the indices of entities."""
         n = self.views.n_rows
         sound_indices("the labels", self.labels, self.n_clusters, size=n)
-        again = self.n_clusters != self.n_columns  # some clusters were fitted again
+        again = self.n_clusters != self.n_columns  # some clusters were refitted
         if again and np.unique(self.labels).size != self.n_clusters:
-            raise Unsound(f"not every one of {self.n_clusters} clusters has an entity")
+            raise Unsound(f"not every one of {self.n_clusters} clusters contains an entity")
         sound_indices("the fragments", self.fragments, n)
         sound_indices("the entities that were placed", self.placed, n)
         learned_on = [np.arange(n) if layer.nodes is None else layer.nodes for layer in self.layers]
@@ -191,12 +190,16 @@ class FittedModel:
             self.number.check(n - self.placed.size)
 
     def for_new_rows(self) -> FittedModel:
-        """What workers need to place many chunks of new rows: all but the evidence."""
+        """Return everything that workers need to place many chunks of new rows, which is all but
+        the evidence.
+        """
         kept = {field.name: getattr(self, field.name) for field in fields(self)}
         return PlacingModel(**{**kept, "evidence": None})
 
     def placement(self, scored: bool = False) -> Placement:
-        """What places new rows in the layers and the embedding and, if asked, scores them."""
+        """Return an object that places new rows in the layers and the embedding and, if requested,
+        scores them.
+        """
         scoring = None
         if scored:
             spreads = spreads_of(self.views, self.layers, self.view_weights)
@@ -215,7 +218,7 @@ class FittedModel:
         )
 
     def farthest(self, share: float) -> float:
-        """The outlier score that this share of the entities that were learned on do not exceed."""
+        """Return the outlier score that this share of the learned entities do not exceed."""
         learned = np.delete(self.outlier_score, self.placed)
         return float(np.quantile(learned, share, method="higher"))
 
@@ -224,20 +227,22 @@ ARRANGING = Lock()
 
 
 class PlacingModel(FittedModel):
-    """A model that arranges its rows for the first chunk of new rows, and keeps that for others."""
+    """A model that prepares its rows for the first chunk of new rows, and reuses them for all
+    others.
+    """
 
     @cached_property
     def _placements(self) -> dict[bool, Placement]:
         return {}
 
     def placement(self, scored: bool = False) -> Placement:
-        with ARRANGING:  # threads of a worker place chunks at once
+        with ARRANGING:  # several threads of a worker place chunks at the same time
             if scored not in self._placements:
                 self._placements[scored] = super().placement(scored)
         return self._placements[scored]
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what was arranged: each worker does it."""
+        """Return everything except the prepared rows, which each worker prepares itself."""
         return {name: value for name, value in vars(self).items() if name != "_placements"}
 
 
@@ -253,7 +258,7 @@ def check_numbers(what: str, values: Any, shape: tuple[int | None, ...]) -> None
 
 
 def in_range(*values: Any) -> bool:
-    """Whether all values are finite numbers of at most `LARGEST_NUMBER`."""
+    """Return whether all values are finite numbers of at most `LARGEST_NUMBER`."""
     arrays = [np.asarray(value) for value in values]
     return all(
         array.dtype.kind in "iuf"
@@ -263,7 +268,7 @@ def in_range(*values: Any) -> bool:
 
 
 def check_layers(layers: Sequence[Layer], views: Views) -> None:
-    """Raise an error unless layers are valid, and can have been learned from these views."""
+    """Raise an error unless layers are valid and can have been learned from these views."""
     if [layer.views for layer in layers if layer.role == "view"] != [
         (view,) for view in range(len(views.names))
     ]:
@@ -293,21 +298,19 @@ def check_layer(layer: Layer, n_rows: int, n_views: int) -> None:
 
 
 def check_origin(layer: Layer, views: Views) -> None:
-    """Raise an error unless the views of a layer, and the networks, are such that it can have been
-    learned from them.
-    """
+    """Raise an error unless a layer can have been learned from its views and networks."""
     if layer.network_share and not views.graphs:
         raise Unsound("a layer was learned along networks that the model does not have")
     if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:
-        raise Unsound("the layer of a view is given, but the view is no network")
+        raise Unsound("the layer of a view is given, but the view is not a network")
     if layer.network_share and any(views[view].rows is None for view in layer.views):
         raise Unsound("a layer was learned along networks from a view that has no rows")
     if layer.role != "view" and any(view in views.graphs for view in layer.views):
-        raise Unsound("a layer of all views side by side has a network among them")
+        raise Unsound("a layer of the concatenated views has a network among its views")
 
 
 def check_consensus(layers: Sequence[Layer]) -> None:
-    """Raise an error unless layers that were learned with costs of the consensus have one, of the
+    """Raise an error unless layers learned with costs of the consensus have a consensus with the
     same entities.
     """
     with_costs = [layer for layer in layers if layer.consensus_share]

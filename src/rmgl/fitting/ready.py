@@ -1,4 +1,4 @@
-"""What a fit begins with: views that are scaled, with their entities in canonical order."""
+"""Input of a fit: scaled views with their entities in canonical order."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True)
 class Ready:
-    """Scaled views and what is known about their entities, which are those of the caller in
-    canonical order.
+    """Scaled views, and what is known about their entities, which are the caller's in canonical
+    order.
     """
 
     views: Views
     index: NDArray[Any] | None
-    """The labels of the rows, in the order of the caller."""
+    """Row labels in the caller's order."""
     scale: list[tuple[str, str]]
     canonical: Canonical
     recognized: Sequence[str] = ()
-    """The names of views that were given as features and look like networks."""
+    """Names of views that were passed as features but look like networks."""
     known: Indices | None = None
     """Known labels, -1 for unknown. None if no label is known."""
     tied: bool = False
@@ -37,8 +37,8 @@ class Ready:
 def in_canonical_order(
     views: Views, parameters: Parameters, known: Indices | None = None
 ) -> tuple[Views, Canonical]:
-    """The views as their distances are taken, with their entities sorted by content; none of their
-    arrays is the caller's.
+    """Return the views as they are used for distances, with their entities sorted by content. No
+    array is shared with the caller.
     """
     views = views.with_metrics(parameters.metric)
     if parameters.automatic:
@@ -57,7 +57,7 @@ def scaled(
     known: Indices | None = None,
     tied: bool = False,
 ) -> Ready:
-    """Scale views in canonical order; `index` and `known` are in the order of the caller."""
+    """Scale views in canonical order. `index` and `known` are in the caller's order."""
     scale = views.choose_scales(views.scales_for(parameters.scale, parameters.metric))
     known = None if known is None else known[canonical.order]
     return Ready(
@@ -71,7 +71,7 @@ UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of `RMGL`, which documents them, after they were checked."""
+    """Checked parameters of `RMGL`, which documents them."""
 
     n_clusters: Any
     alpha: Any
@@ -97,11 +97,11 @@ class Parameters:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Parameters:
-        """The parameters of an estimator, which may have others."""
+        """Return the parameters of an estimator, which may have others as well."""
         return cls(**{field.name: given[field.name] for field in fields(cls)})
 
     def as_dict(self) -> dict[str, Any]:
-        """The parameters by name, in alphabetical order."""
+        """Return the parameters by name, in alphabetical order."""
         return {name: getattr(self, name) for name in sorted(field.name for field in fields(self))}
 
     @property
@@ -111,28 +111,28 @@ class Parameters:
 
     @property
     def rules(self) -> Policy:
-        """The numbers and rules of the automatic choice."""
+        """Parameters and rules of the automatic choices."""
         return Policy() if self.policy is None else self.policy
 
     @property
     def of_unit_length(self) -> bool:
-        """Whether k-means sees the rows of the embedding with length one."""
+        """Whether k-means uses rows of the embedding with length one."""
         return self.automatic
 
     @property
     def given_number(self) -> int | None:
-        """The number of clusters (None: it is chosen from the data)."""
+        """Number of clusters. None if it is chosen from the data."""
         return None if is_auto(self.n_clusters) else self.n_clusters
 
     @property
     def given_size(self) -> float | None:
-        """The size below which a cluster that is no island is a fragment (None: the choice says
-        it).
+        """Size below which a cluster is a fragment, unless it is an island. None if the automatic
+        choice determines it.
         """
         return None if is_auto(self.min_cluster_size) else float(self.min_cluster_size)
 
     def essential(self) -> dict[str, Any]:
-        """What the result depends on, as a file can hold it."""
+        """Return everything on which the result depends, in a form that a file can store."""
         return {
             name: value
             for name, value in storable(self.as_dict()).items()
@@ -141,6 +141,8 @@ class Parameters:
 
 
 def storable(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of an estimator as files hold them: rules of the policy by name."""
+    """Return the parameters of an estimator as stored in files, with rules of the policy replaced
+    by their names.
+    """
     policy = parameters["policy"]
     return parameters if policy is None else {**parameters, "policy": policy.named()}

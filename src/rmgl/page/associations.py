@@ -17,15 +17,15 @@ from rmgl.results.survival import Survival, median_text
 DRAWN_TIMES = 400
 """Maximum number of times at which a survival curve is drawn."""
 RISK_TIMES = 5
-"""Maximum number of times, in addition to the start, at which entities at risk are counted."""
+"""Maximum number of times at which entities at risk are counted, in addition to the start."""
 SIGNIFICANT = 0.05
-"""Largest q-value of columns that are reported to differ."""
+"""Maximum q-value of columns that are reported to differ."""
 LONGEST_VALUE = 120
 TESTS = (
     "Numbers, dates and ordered categories use the Kruskal-Wallis test (the table shows "
-    "medians and quartiles), categories and truth values the chi-squared test, and "
-    "survival the log-rank test. q is the p-value corrected for the number of columns. "
-    "An effect size of 0 means no difference, and 1 the largest possible difference."
+    "medians and quartiles), categories and Booleans use the chi-squared test, and "
+    "survival uses the log-rank test. q is the p-value corrected for the number of columns. "
+    "An effect size of 0 means no difference, and 1 is the largest possible difference."
 )
 
 
@@ -47,8 +47,8 @@ def check_associations(given: Any, n_entities: int, n_clusters: int) -> Associat
 
 
 def associations_section(content: Content) -> Html:
-    """Return the section about other differences between the clusters. Empty without additional
-    columns.
+    """Return the section about other differences between the clusters. Empty if there are no
+    additional columns.
     """
     found = content.associations
     if found is None:
@@ -128,8 +128,8 @@ def survival_part(found: Associations) -> Html:
         aria_label="Kaplan-Meier curves of the clusters. The table below lists their medians.",
     )
     how = (
-        "Share of each cluster without an event (Kaplan-Meier), with a 95\xa0% "
-        "confidence band. Crosses mark entities that were not observed any longer "
+        "Share of each cluster without an event (Kaplan-Meier), with a 95% "
+        "confidence band. Crosses mark entities that were no longer observed "
         "(censored). Click the number of a cluster above the picture to hide its curve."
     )
     if any(curve.times.size > DRAWN_TIMES for curve in survival.curves):
@@ -182,7 +182,7 @@ def survival_table(survival: Survival) -> Html:
         )
     titles = (
         "Cluster",
-        "Median (95\xa0% interval)",
+        "Median (95% interval)",
         "Events",
         "Expected",
         *(f"At risk, {time:.4g}" for time in times),

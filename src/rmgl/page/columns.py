@@ -167,7 +167,7 @@ def _sampled(
 
 
 NOT_KNOWN = 255
-"""Byte that represents NaN among shares."""
+"""Byte that represents NaN in arrays of shares."""
 KINDS_OF_COLORS = {
     "uint8": "Uint8Array",
     "uint16": "Uint16Array",
@@ -177,8 +177,8 @@ KINDS_OF_COLORS = {
 
 
 def packed(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Pack facts (JSON) and arrays into text: a line of JSON with the positions of the arrays,
-    followed by the arrays.
+    """Pack facts (JSON) and arrays into text. The packed data consist of a line of JSON with the
+    positions of the arrays, followed by the arrays.
 
     Before compression, the block consists of the length of the JSON (8 bytes, little-endian), the
     JSON, padding to a multiple of 8 bytes, and the arrays, each padded likewise.

@@ -34,7 +34,7 @@ FEATURES = 5
 LISTED_DOUBTS = 500
 LISTED_OUTLIERS = 100
 MEASURED, GATHERED = 0.3, 0.8
-"""Shares of the work that are done before and after the entities are laid out."""
+"""Shares of the work that are done before and after the layout of the entities."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Content:
     given.
     """
     n_spread: int
-    """Number of clusters whose members were nearly at one place and are spread over a disc."""
+    """Number of clusters whose members were nearly at one point and are spread over a disc."""
 
     @property
     def levels(self) -> list[Level]:
@@ -95,8 +95,8 @@ def gather(
     name: str = "",
     progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
-    """Compute the content of the page. Distributions are those of the given views (None for no
-    distributions). `progress` is called with the finished share of the work.
+    """Compute the content of the page. Distributions are computed from the views passed again, or
+    left out if these are None. `progress` is called with the finished share of the work.
     """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
@@ -127,7 +127,7 @@ def gather(
 
 
 def stability_of(model: FittedModel) -> NDArray[np.float64] | None:
-    """How far every cluster is found again without a fifth of the entities."""
+    """Return how well every cluster is recovered when a fifth of the entities is left out."""
     return stability_of_clusters(
         model.layers,
         model.beta,
@@ -146,7 +146,7 @@ def shown_features(
     shown: Shown,
     own_units: bool,
 ) -> dict[str, Any]:
-    """The fields of `Content` about features."""
+    """Return the fields of `Content` about features."""
     if explanation is None:
         return {"explanation": None, "distributions": [], "features": [], "n_features": 0}
     top = one_side_each(explanation, model.views).top(FEATURES, by_view=True)
@@ -176,7 +176,7 @@ def special(
 
 
 def facts_of(content: Content) -> dict[str, Any]:
-    """Return the texts and single numbers of the page, as JSON data."""
+    """Return the texts and individual numbers of the page as JSON data."""
     model, shown = content.model, content.shown
     place = {int(entity): at for at, entity in enumerate(shown.entities)}
     return {

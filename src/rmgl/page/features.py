@@ -17,8 +17,8 @@ from rmgl.views.views import Views
 MOST_VALUES = 1_500_000
 """Maximum number of feature values on the page, over all points: about 3 MB before compression."""
 STEPS, MISSING = 65534, 65535
-"""Values are coded as whole numbers from 0 (smallest) to `STEPS` (largest). `MISSING` codes a
-missing value.
+"""Code of the largest value. Values are coded as whole numbers from 0 (smallest) to `STEPS`
+(largest), and missing values as `MISSING`.
 """
 
 

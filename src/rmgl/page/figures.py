@@ -1,4 +1,4 @@
-"""Interactive pictures of the page, made with Bokeh (extra `report`). The page fills in their
+"""Interactive pictures of the page, made with Bokeh (the `report` extra). The page fills in their
 points.
 """
 
@@ -17,7 +17,7 @@ from rmgl.plots.evidence import CRITERIA
 from rmgl.results.survival import SurvivalCurve
 
 MARGIN = 0.05
-"""Empty space around the points, as a share of their range."""
+"""Empty space around the points, relative to their range."""
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 """Line styles of curves, for readers who cannot distinguish their colors."""
 LEGEND_COLUMNS = 5
@@ -105,7 +105,7 @@ def scatter(points: NDArray[np.float64]) -> Any:
 
 
 def empty_map(points: NDArray[np.float64]) -> Any:
-    """A figure with room for the points, and with tools but no axes."""
+    """Return a figure with space for the points, and with tools but no axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     margin = MARGIN * np.where(high > low, high - low, 1.0)
     (left, bottom), (right, top) = (low - margin).tolist(), (high + margin).tolist()
@@ -128,7 +128,7 @@ def empty_map(points: NDArray[np.float64]) -> Any:
 
 
 def plain_figure(name: str, height: int, tools: str, **options: Any) -> Any:
-    """A figure as wide as the page, with its background."""
+    """Return a figure as wide as the page, with the same background."""
     plot = bokeh("plotting").figure(
         name=name, height=height, sizing_mode="stretch_width", tools=tools, **options
     )
@@ -186,7 +186,7 @@ def survival(curves: Sequence[SurvivalCurve], time: str) -> Any:
             drawn.tags = [curve.cluster]
         items.append((str(curve.cluster), [line, band, crosses]))
         lines.append(line)
-    said = [("cluster", "@cluster"), ("time", "$x{0.[00]}"), ("without an event", "@survival{0 %}")]
+    said = [("cluster", "@cluster"), ("time", "$x{0.[00]}"), ("without an event", "@survival{0%}")]
     plot.add_tools(models.HoverTool(renderers=lines, tooltips=said))
     legend = models.Legend(
         name="curves",

@@ -19,7 +19,9 @@ def heading(content: Content) -> str:
 
 
 def page_title(content: Content) -> str:
-    """Return the title of the browser window: the name of the data, if given, and the result."""
+    """Return the title of the browser window: the result, after the name of the data if there is
+    one.
+    """
     return f"{content.name}: {heading(content)}" if content.name else heading(content)
 
 

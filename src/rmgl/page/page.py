@@ -38,7 +38,7 @@ class Given:
     ids: Any = None
     features: Explanation | None = None
     views: Views | None = None
-    """The views of the fit, passed again and checked."""
+    """Views that the model was fitted on, passed again and checked."""
     feature_names: Any = None
     columns: Any = None
     associations: Any = None
@@ -153,8 +153,8 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
     """Return the verdict, the warnings, the cluster sizes and the view weights, as HTML without
     scripts or styles.
 
-    If the report has not been computed, it is not computed here. The summary then has no verdict,
-    and explains how to get one.
+    If the report has not been computed, this function does not compute it. The summary then has no
+    verdict, and explains how to get one.
     """
     n_doubtful = standing_of(model.layers, model.beta, model.labels, model.n_clusters).doubtful.size
     sizes = [int((model.labels == cluster).sum()) for cluster in range(model.n_clusters)]
@@ -180,7 +180,7 @@ def summary_of(model: FittedModel, report: Report | None) -> Html:
 
 
 def trust_in_short(model: FittedModel, report: Report | None, n_doubtful: int) -> list[Html]:
-    """Return the trust in the clusters, if it was assessed, and the warnings."""
+    """Return the verdict on the clusters, if they were assessed, and the warnings."""
     if report is None:
         unknown = "The reliability of these clusters has not been assessed yet."
         return [element("p", element("b", "RMGL. "), unknown)]

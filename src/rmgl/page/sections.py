@@ -1,4 +1,4 @@
-"""Sections of the page in plain HTML, which can be read without JavaScript."""
+"""Sections of the page in plain HTML, which readers can see without JavaScript."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def tiles(content: Content) -> Html:
     model, doubtful = content.model, content.standing.doubtful.size
     order, names = ranked(content.inside), names_of(content)
     chosen = (
-        "the number was given"
+        "the number that you requested"
         if model.number is None
         else (
             f"chosen from the data, confidence {model.number.confidence}; range "
@@ -150,7 +150,7 @@ def clusters_table(content: Content) -> Html:
         "Cluster",
         "Entities",
         "Cohesion",
-        "Found again",
+        "Recovered",
         "Views that separate it",
         "Stands out by",
         "Selected",
@@ -238,22 +238,22 @@ def views_table(content: Content) -> Html:
         "Roughness",
         "Own neighbors in the same cluster",
         "Edges per entity",
-        "Entities missing",
+        "Missing entities",
         "Only this view separates",
         "Agrees on selection",
     )
     caption = (
         "The views, largest weight first. Roughness is 0 if neighbors in the view agree "
         "with the common embedding, and 1 if they are unrelated. Own neighbors are the "
-        "12 nearest entities in the view alone, before anything is learned. By chance is "
-        "the expected share if clusters were assigned at random. A view agrees on an "
+        '12 nearest entities in the view alone, before anything is learned. "By chance" is '
+        "the share expected if clusters were assigned at random. A view agrees on an "
         "entity if most of these neighbors are in the entity's cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 
 
 def only_these(clusters: Sequence[int]) -> Html:
-    """Return clusters by their names."""
+    """Return the names of clusters."""
     return Html(", ".join(cluster_name(number) for number in clusters) or "none")
 
 
@@ -274,13 +274,13 @@ def agreement_table(content: Content) -> Html:
     ]
     caption = (
         "Agreement of views: the share of entities whose nearest neighbors are mostly in "
-        "the same cluster in both views, and the share by chance."
+        "the same cluster in both views, with the share expected by chance in parentheses."
     )
     return table(["", *names], rows, caption, class_="matrix")
 
 
 def agreement_cell(value: float, chance: float) -> Html:
-    """Return the table cell with the agreement of two views, and the agreement by chance."""
+    """Return the table cell with the agreement of two views, and the one expected by chance."""
     return element(
         "td",
         f"{percent(value)} ({percent(chance)})",
@@ -309,11 +309,11 @@ def certificates(content: Content) -> Html:
     for layer in content.model.layers:
         kind = {
             "view": "one view",
-            "consensus": "all views side by side",
+            "consensus": "the concatenated views",
             "neighbors": "given: nearest neighbors",
         }[layer.role]
         exact = (
-            "given, nothing to prove"
+            "given, so nothing to prove"
             if layer.given
             else "yes"
             if layer.exact

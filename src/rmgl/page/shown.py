@@ -14,7 +14,7 @@ from rmgl.layer import Layer
 from rmgl.plots.embedding import LAYOUT_ROWS, embedding_data
 
 MOST_POINTS = 100_000
-"""Number of entities beyond which the page shows a density image and a sample."""
+"""Number of entities above which the page shows a density image and a sample."""
 MOST_SHOWN = 15_000
 MOST_LINKS = 1_200_000
 """Maximum number of neighbors on the page, over all points and layers."""
@@ -89,12 +89,12 @@ def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Lin
 
 Points = NDArray[np.float64]
 LARGEST_DISC, SPACING = 0.05, 0.012
-"""Maximum radius of a disc of spread points, and its radius per square root of their number, as
-shares of the picture.
+"""Maximum radius of a disc of spread points, and its radius per square root of their number,
+relative to the size of the picture.
 """
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 NEAREST = 5
-"""Number of sampled entities whose places are averaged for an entity outside the sample."""
+"""Number of sampled entities whose positions are averaged for an entity outside the sample."""
 
 
 def positions(
@@ -104,8 +104,9 @@ def positions(
     """Compute two coordinates for every entity, (N, 2). `progress` is called with the finished
     share of the work.
 
-    Beyond 20 000 entities, a sample of 20 000 is laid out. Every other entity gets the mean place
-    of the five nearest sampled entities in the embedding, weighted by the inverse squared distance.
+    With more than 20,000 entities, a sample of 20,000 is laid out. Every other entity gets the mean
+    position of the five nearest sampled entities in the embedding, weighted by the inverse squared
+    distance.
     """
     n = len(embedding)
     if n <= LAYOUT_ROWS:
@@ -126,12 +127,12 @@ def positions(
 
 
 def spread_out(points: Points, labels: NDArray[np.intp]) -> tuple[Points, int]:
-    """Spread the members of clusters that are drawn at nearly one place over a disc, and count
+    """Spread the members of clusters that are drawn at nearly one point over a disc, and count
     these clusters.
 
-    A disc of n points has a radius of at most 5 % of the picture. A cluster is spread if its mean
-    distance from its center is below a quarter of this radius. Its points lie on a spiral, like the
-    seeds of a sunflower.
+    A disc of n points has a radius of at most 5% of the size of the picture. A cluster is spread if
+    its mean distance from its center is below a quarter of this radius. Its points lie on a spiral,
+    like the seeds of a sunflower.
 
     Examples
     --------

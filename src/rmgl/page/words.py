@@ -16,8 +16,8 @@ from rmgl.results.standing import DOUBTFUL
 LONGEST_NAME_SHOWN = 40
 """Maximum length of a view name in tables and sentences."""
 EQUAL = 0.005
-"""Shares beyond chance that differ by less are shown as equal, because their percentages are the
-same.
+"""Difference between shares above chance, below which they are shown as equal because their
+percentages are the same.
 """
 ADVICE = {
     "good": "These clusters look reliable",
@@ -27,7 +27,7 @@ ADVICE = {
 
 
 def trust_word(report: Report) -> str:
-    """Return the trust in one word: good, fair, poor, or unknown for models of early versions."""
+    """Return the verdict in one word: good, fair, poor, or unknown for early models."""
     return "unknown" if report.trust is None else report.trust.word
 
 
@@ -41,9 +41,9 @@ BRIEFLY = {
 
 
 def what_trust_rests_on(report: Report) -> str:
-    """Return the reason for the verdict, for its tile.
+    """Return the reason for the verdict, to be shown on its tile.
 
-    The strength is stability times the square root of separation; it determines the word.
+    The strength is the stability times the square root of the separation. It determines the word.
     """
     if report.trust is None or not report.trust.findings:
         return "not assessed"
@@ -59,9 +59,9 @@ def what_trust_rests_on(report: Report) -> str:
 
 
 def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
-    """Return two sentences: the trust in the answer with the reasons, and the result.
+    """Return two sentences: the verdict on the clusters with the reasons, and the result.
 
-    Warnings come first: reasons against the answer are part of the first sentence.
+    The reasons against the clusters are part of the first sentence.
     """
     if report.trust is None:
         first = "The reliability of these clusters was not assessed."
@@ -94,21 +94,21 @@ def one_line(name: str) -> str:
 
 
 def ranked(inside: Sequence[Share | None]) -> list[int]:
-    """Return the views with known own neighbors, best explanation of the clusters first: the
-    highest share of neighbors in the same cluster beyond chance. A view that does not exceed chance
-    explains nothing.
+    """Return the views whose own neighbors are known, ordered by how well they explain the
+    clusters: the more their share of neighbors in the same cluster exceeds the share expected by
+    chance, the better. A view that does not exceed chance explains nothing.
     """
     known = [view for view, share in enumerate(inside) if share is not None and share.leaves_room]
     return sorted(known, key=lambda view: -explained(inside[view]))
 
 
 def explained(share: Share | None) -> float:
-    """Return the share beyond chance that a view explains. 0 if it does not exceed chance."""
+    """Return the share above chance that a view explains. 0 if it does not exceed chance."""
     return share.beyond_chance if share is not None and share.is_more else 0.0
 
 
 def explain_alike(inside: Sequence[Share | None]) -> bool:
-    """Return whether there are several views that explain the clusters about equally well.
+    """Return whether several views explain the clusters about equally well.
 
     Examples
     --------
@@ -141,16 +141,16 @@ def own_share(share: Share | None) -> str:
     assert share is not None
     return (
         f"{percent(share.found)} of its own nearest neighbors are in the same cluster, "
-        f"{percent(share.chance)} by chance"
+        f"{percent(share.chance)} are expected by chance"
     )
 
 
 def about_places(n_entities: int, n_clusters: int) -> str:
-    """Return an explanation of the places of the entities in the picture."""
+    """Return an explanation of the positions of the entities in the picture."""
     if n_clusters <= 2 or n_entities < 10:
         return "The picture shows the principal components of the embedding."
     return (
-        "Neighbors in the embedding are close together in the picture; distances between "
+        "Neighbors in the embedding are close together in the picture. Distances between "
         "distant groups mean little."
     )
 
@@ -158,9 +158,9 @@ def about_places(n_entities: int, n_clusters: int) -> str:
 def about_confidence() -> str:
     """Return an explanation of confidence and of doubtful entities."""
     return (
-        "Confidence compares the edge weight of an entity to its own cluster with that "
-        "to the strongest other cluster: 100\xa0% if there is no other cluster, 50\xa0% "
-        f"if both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
+        "Confidence compares an entity's edge weight to its own cluster with its edge weight "
+        "to the strongest other cluster. It is 100% if there is no other cluster, and 50% if "
+        f"both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
     )
 
 
@@ -168,7 +168,7 @@ def about_agreement(by_chance: float) -> str:
     """Return an explanation of the agreement of views."""
     return (
         "Views agree: the share of the views in which most of the 12 nearest neighbors "
-        "of an entity, in the view alone, are in its cluster; by chance "
+        "of an entity, in the view alone, are in its cluster. The share expected by chance is "
         f"{percent(by_chance)}."
     )
 
@@ -202,17 +202,16 @@ def plural(count: int, word: str) -> str:
 
 
 def percent(share: float) -> str:
-    r"""Format a share as a whole percentage, with "unknown" for NaN and a special form below one
-    percent. Lines do not break inside it.
+    """Format a share as a whole percentage. NaN becomes "unknown".
 
     Examples
     --------
     >>> percent(0.513), percent(0.002), percent(float("nan"))
-    ('51\xa0%', '<\xa01\xa0%', 'unknown')
+    ('51%', '<1%', 'unknown')
     """
     if share != share:
         return "unknown"
-    return "<\xa01\xa0%" if 0 < share < 0.005 else f"{share:.0%}".replace("%", "\xa0%")
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def listed(names: Sequence[str], nothing: str = "none") -> str:

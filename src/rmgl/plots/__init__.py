@@ -1,10 +1,10 @@
-"""Plots of a fitted model. Functions `..._data` return the numbers, and `plot_...` draw them on an
-Axes and return it.
+"""Plots of a fitted model. Functions named `..._data` return the numbers, and functions named
+`plot_...` draw them on an Axes and return it.
 
-All of them take a fitted model. Nothing is shown or saved here. Matplotlib (extra `plot`) is
-imported when a plot is drawn. Color-blind readers can distinguish the colors, and clusters are
-numbered, so pictures can also be read in grayscale. With many entities, pictures show a sample or
-counts, and say so.
+All of these functions take a fitted model. They do not show or save anything. Matplotlib (the
+`plot` extra) is imported when a plot is drawn. Color-blind readers can distinguish the colors, and
+clusters are numbered, so pictures can also be read in grayscale. With many entities, pictures show
+a sample or counts, and say so.
 """
 
 from rmgl.plots.coclustering import Coclustering, coclustering_data, plot_coclustering

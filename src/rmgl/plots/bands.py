@@ -1,11 +1,11 @@
 """Positions of the boxes and bands that compare several clusterings of the same entities.
 
-The positions are computed once, and used by both the pictures and the page.
+The pictures and the page use the same positions.
 
-Every clustering is a row of boxes, one per group, with widths proportional to the numbers of
-members. A band connects two boxes of successive clusterings; its width is proportional to the
-number of members they share. Boxes are ordered by the mean position of their members in the
-previous clustering, which keeps crossings of bands few.
+Every clustering is a row of boxes, with one box per group and widths proportional to the numbers of
+members. A band connects two boxes of successive clusterings. Its width is proportional to the
+number of members that they share. Boxes are ordered by the mean position of their members in the
+previous clustering, so that few bands cross.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GAP = 0.012
-"""Space between two boxes of the clustering with the most groups, as a share of the total width."""
+"""Space between two boxes of the clustering with the most groups, relative to the total width."""
 MOST_GAPS = 0.3
 """Maximum share of the total width for all spaces between boxes together."""
 HALF_BOX = 0.11
@@ -41,9 +41,9 @@ class Box:
     size: int
     """Number of members."""
     start: float
-    """Start of the box, as a share of the total width."""
+    """Start of the box, relative to the total width."""
     end: float
-    """End of the box, as a share of the total width."""
+    """End of the box, relative to the total width."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Band:
     color: int
     size: int
     width: float
-    """Width of the band, as a share of the total width."""
+    """Width of the band, relative to the total width."""
     first_start: float
     """Start of the band in the first box."""
     second_start: float
@@ -76,7 +76,7 @@ class Layout:
 
 def lay_out(answers: Sequence[Indices], colored: int) -> Layout:
     """Place the groups of clusterings (codes from 0 for each entity) and the bands between them.
-    The groups of clustering number `colored` have colors.
+    The groups of the clustering at position `colored` define the colors.
 
     Examples
     --------
@@ -126,8 +126,8 @@ def _orders(answers: Sequence[Indices]) -> list[Indices]:
 
 
 def _boxes(answer: int, sizes: Indices, order: Indices, unit: float) -> Iterator[Box]:
-    """Return the boxes of one clustering. The remaining width is between them, or beside a single
-    box.
+    """Return the boxes of one clustering. The remaining width is between the boxes, or on both
+    sides of a single box.
     """
     left = 1 - unit * int(sizes.sum())
     gap = left / max(1, order.size - 1)
@@ -139,7 +139,7 @@ def _boxes(answer: int, sizes: Indices, order: Indices, unit: float) -> Iterator
 
 
 class _Places:
-    """Divides boxes among the bands that start and end in them."""
+    """Divide boxes among the bands that start and end in them."""
 
     def __init__(self, boxes: Sequence[Box], colors: Indices, unit: float) -> None:
         self.starts = {(box.answer, box.group): box.start for box in boxes}
@@ -149,7 +149,7 @@ class _Places:
         self.unit = unit
 
     def parts(self, answer: int, codes: Indices, colors: Indices) -> Iterator[Box]:
-        """Number of members of each group by color."""
+        """Yield the number of members of each group by color."""
         found, sizes = _counted(codes, colors)
         starts = self._divided([answer] * sizes.size, found[0], [found[1]], sizes)
         for group, color, size, start in zip(*found.tolist(), sizes.tolist(), starts, strict=True):
@@ -176,7 +176,7 @@ class _Places:
     def _divided(
         self, answers: Sequence[int], groups: Indices, keys: Sequence[Indices], sizes: Indices
     ) -> list[float]:
-        """Return where each piece of its box starts, with pieces sorted by the first key first."""
+        """Return where each piece of its box starts. The first key has priority in sorting."""
         filled = dict(self.starts)
         starts = np.zeros(sizes.size)
         for piece in np.lexsort(tuple(keys)[::-1]).tolist():
@@ -195,7 +195,7 @@ def _counted(*codes: Indices) -> tuple[Indices, Indices]:
 
 def outline(band: Band) -> tuple[list[tuple[float, float]], float, float]:
     """Return the corners of a band as (position, depth), two on the first box and two on the
-    second, and the depths at which its curved sides start and end.
+    second, and the depths at which the curved sides of the band start and end.
     """
     top, bottom = band.answer + HALF_BOX, band.answer + 1 - HALF_BOX
     corners = [
@@ -208,7 +208,9 @@ def outline(band: Band) -> tuple[list[tuple[float, float]], float, float]:
 
 
 def draw_layout(ax: Axes, layout: Layout, colors: Sequence[str], *, downward: bool) -> None:
-    """Draw boxes and bands. Clusterings follow one another downward, or else to the right."""
+    """Draw boxes and bands, with clusterings from top to bottom if `downward`, and otherwise from
+    left to right.
+    """
     from matplotlib.patches import PathPatch, Rectangle
     from matplotlib.path import Path
 

@@ -1,4 +1,4 @@
-"""How often entities are found together when a fifth of them is left out."""
+"""How often entities are found together when a fifth of the entities is left out."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_SINGLE = 2000
-"""Number of entities beyond which shares are counted by cluster."""
+"""Number of entities above which shares are counted by cluster."""
 DRAWS = 20
 """Number of draws, each of which leaves out a fifth of the entities."""
 FEWER_DRAWS = 4
-"""Number of draws above 50 000 entities, where each takes as long as the embedding."""
+"""Number of draws with more than 50,000 entities, when each draw takes as long as the embedding."""
 MOST_WRITTEN = 12
-"""Maximum number of clusters for which every share is written into its cell."""
+"""Maximum number of clusters for which every cell shows its share."""
 Draws = Iterable[tuple[Indices, Indices]]
 
 
@@ -50,14 +50,14 @@ class Coclustering:
     clusters: Indices
     """Cluster of each row of `shares`."""
     entities: Indices | None
-    """Entity of each row, ordered by cluster. Within a cluster, entities that are most often with
-    its members come first. None if rows are clusters.
+    """Entity of each row, ordered by cluster. Within a cluster, the entities that are most often
+    together with its members come first. None if rows are clusters.
     """
     n_draws: int
     n_entities: int
-    """Number of entities from which the draws are taken."""
+    """Number of entities from which draws are taken."""
     n_left_out: int
-    """Number of entities in fragments, or placed after the fit. They are in no draw."""
+    """Number of entities in fragments, or placed after the fit. No draw contains them."""
 
 
 def coclustering_data(
@@ -67,7 +67,7 @@ def coclustering_data(
     n_draws: int | None = None,
     random_state: int = 0,
 ) -> Coclustering:
-    """Count how often entities are found together when a fifth of them is left out.
+    """Count how often entities are found together when a fifth of the entities is left out.
 
     Each draw keeps four fifths of the entities and finds the same number of clusters among them,
     using the fitted layers. The layers are not learned again.
@@ -76,10 +76,11 @@ def coclustering_data(
     ----------
     model : fitted RMGL
     by_cluster : bool, optional
-        Whether to count by cluster instead of by entity. By default, above 2000 entities.
+        Whether to count by cluster instead of by entity. By default, this is done with more than
+        2000 entities.
     n_draws : int, optional
-        Number of draws, by default 20, and 4 above 50 000 entities. More draws give finer shares
-        and take longer.
+        Number of draws. The default is 20, or 4 with more than 50,000 entities. More draws give
+        finer shares and take longer.
     random_state : int, default 0
         Seed of the draws.
 
@@ -137,7 +138,7 @@ def shares_of_clusters(labels: Indices, n_clusters: int, draws: Draws) -> Floats
 
 
 def shares_of_entities(everyone: Indices, draws: Draws) -> Floats:
-    """Return, for every two entities, the share of the draws with both in which they are
+    """Return, for every pair of entities, the share of the draws with both in which they are
     together.
     """
     n = everyone.size
@@ -171,9 +172,9 @@ def plot_coclustering(
     random_state: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot how often entities are found together when a fifth of them is left out.
+    """Plot how often entities are found together when a fifth of the entities is left out.
 
-    Dark blocks on the diagonal are clusters that are found again. Shades outside of the blocks show
+    Dark blocks on the diagonal are clusters that are recovered. Shades outside of the blocks show
     which clusters are mixed, and light stripes are entities that change clusters.
 
     Parameters

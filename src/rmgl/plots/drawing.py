@@ -1,6 +1,6 @@
 """Shared parts of all pictures: colors, figures, Axes, and samples of many entities.
 
-Nothing is shown or saved here. Matplotlib (extra `plot`) is imported when a plot is drawn.
+Nothing is shown or saved here. Matplotlib (the `plot` extra) is imported when a plot is drawn.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ COLORS = (
 )
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 MOST_ENTITIES = 100_000
-"""Number of entities beyond which pictures of single entities show a sample."""
+"""Number of entities above which pictures of individual entities show a sample."""
 LEAST_SAMPLED = 20
 """Number of members of a small cluster that a sample keeps."""
 NUMBERED = 0.015
-"""Minimum width of a box, as a share of the picture, for each digit of the number in it."""
+"""Minimum width of a box for each digit of the number in it, relative to the width of the picture.
+"""
 LONGEST_NAME = 30
 """Maximum number of characters of a name. Longer names end in an ellipsis."""
 
@@ -57,7 +58,7 @@ def write_number(
 
 
 def draw_borders(ax: Axes, ends: Indices, **style: Any) -> None:
-    """Draw where the clusters end along both sides of a matrix, except the last."""
+    """Draw lines where clusters end along both sides of a matrix, except for the last cluster."""
     for end in ends[:-1]:
         ax.axhline(end, **style)
         ax.axvline(end, **style)
@@ -76,8 +77,8 @@ def short(name: object) -> str:
 
 
 def sample_by_cluster(labels: Indices, most: int, random_state: int = 0) -> Indices:
-    """Return all entities, or about `most` of them in order: the same share of every cluster, and
-    at least 20 of its members.
+    """Return all entities, or about `most` of them, in order. A sample contains the same share of
+    every cluster, but at least 20 of its members.
 
     Examples
     --------

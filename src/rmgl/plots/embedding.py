@@ -41,7 +41,7 @@ def embedding_data(
     model : fitted RMGL, or array of rows
     method : str, default "neighbors"
         "neighbors" keeps neighbors together and all others apart, like t-SNE, but faster. "tsne" is
-        t-SNE, "pca" is the fastest, and "last" uses the last two columns, as in the paper.
+        t-SNE, "pca" is the fastest method, and "last" uses the last two columns, as in the paper.
     random_state : int, default 0
         Seed of "neighbors" and "tsne".
     progress : function, optional
@@ -67,7 +67,7 @@ def embedding_data(
     if method == "neighbors":
         return _kept_layout(scaled, random_state, progress).copy()
     if method == "tsne":
-        with single_threaded("openmp"):  # threads that wait for one another take longer
+        with single_threaded("openmp"):  # threads that wait for one another are slower
             found = TSNE(
                 perplexity=min(30, (len(rows) - 1) / 3), init="pca", random_state=random_state
             ).fit_transform(scaled)
@@ -126,16 +126,17 @@ def plot_embedding(
 ) -> Axes:
     """Plot the common embedding as a scatter plot, with one color and number per cluster.
 
-    With more than 20 000 rows, "neighbors" and "tsne" draw a random sample of 20 000, and the other
-    methods a sample of 100 000 rows. The title says so.
+    "neighbors" and "tsne" draw at most 20,000 rows, and the other methods at most 100,000. If there
+    are more rows, a random sample is drawn, and the title says so.
 
     Parameters
     ----------
     model : fitted RMGL, or array of rows
     labels : array of N labels, optional
-        Labels for colors and numbers, such as known classes. By default the clusters of the model.
+        Labels for colors and numbers, such as known classes. By default, the clusters of the model
+        are used.
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
     method, random_state : as for `embedding_data`
 
     Examples

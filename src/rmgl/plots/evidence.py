@@ -21,18 +21,18 @@ CRITERIA = (
     ("stability", "stability", COLORS[2]),
     ("eigengap", "relative eigengap", COLORS[1]),
 )
-"""The fields of `NumberOfClusters` that are drawn, with their names and colors."""
+"""Fields of `NumberOfClusters` that are drawn, with their names and colors."""
 
 
 @formerly("history")
 def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot how far the objective exceeds its last value, after every half step.
+    """Plot by how much the objective exceeds its final value after every half step.
 
     Parameters
     ----------
     model : fitted RMGL, or its `history_`
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : RMGL fitted with n_clusters="auto", or its `number_`
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
 
     Examples
     --------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_GROUPS = 30
-"""Maximum number of groups of a clustering. The smaller ones are shown as one."""
+"""Maximum number of groups of a clustering. The smallest groups are merged if there are more."""
 NOT_KNOWN = "not known"
 """Name of the group of entities without a class."""
 
@@ -79,16 +79,16 @@ class Flows:
 def flows_data(model: Any, other: Any) -> Flows:
     """Count the common members of the clusters of a model and the groups of another clustering.
 
-    Entities are matched by id if both clusterings have ids: `index_` of the models, or the index of
-    a pandas Series. Otherwise both need the same entities in the same order. Missing classes (None,
-    NaN) form one group, "not known". If a clustering has more than 30 groups, the smaller ones are
-    counted together.
+    Entities are matched by id if both clusterings have ids, which are the `index_` of a model or
+    the index of a pandas Series. Otherwise, both clusterings must contain the same entities in the
+    same order. Missing classes (None, NaN) form one group, "not known". If a clustering has more
+    than 30 groups, the smallest ones are counted together.
 
     Parameters
     ----------
     model : fitted RMGL
     other : fitted RMGL, or labels of the entities (list, array or Series)
-        Another model, an earlier one (`RMGL.load`), or known classes.
+        Another model, such as an earlier one (`RMGL.load`), or known classes.
 
     Examples
     --------
@@ -149,8 +149,8 @@ def _values(other: Any) -> NDArray[Any]:
 
 
 def _groups(values: NDArray[Any]) -> tuple[list[str], Indices]:
-    """Return the names of the groups, and the group of each entity. Small groups beyond the largest
-    are merged, and so are missing values.
+    """Return the names of the groups, and the group of each entity. If there are too many groups,
+    the smallest ones are merged. Missing values form one group.
     """
     missing = np.asarray(pd.isna(values))
     classes = pd.unique(pd.Series(values[~missing]))
@@ -172,7 +172,7 @@ def plot_flows(
     model: Any,
     other: Any,
     *,
-    names: tuple[str, str] = ("this model", "other answer"),
+    names: tuple[str, str] = ("this model", "other clustering"),
     ax: Axes | None = None,
 ) -> Axes:
     """Plot how the entities of each cluster are distributed over the groups of another clustering.
@@ -184,10 +184,10 @@ def plot_flows(
     Parameters
     ----------
     model, other : as for `flows_data`
-    names : two texts, default ("this model", "other answer")
+    names : two texts, default ("this model", "other clustering")
         Names of the two clusterings.
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
 
     Examples
     --------

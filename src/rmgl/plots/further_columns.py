@@ -37,8 +37,8 @@ def _checked(name: str, given: Any, n_rows: int) -> NDArray[Any]:
 
 
 def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
-    """Reorder a pandas table to the order of the entities if both have ids, with missing values for
-    absent entities. Other inputs are returned unchanged.
+    """Reorder a pandas table to the order of the entities if both have ids. Absent entities get
+    missing values. Other inputs are returned unchanged.
     """
     if not isinstance(columns, pd.DataFrame | pd.Series):
         return columns
@@ -57,8 +57,8 @@ def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
 
 
 def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> Indices | None:
-    """Return the position of every entity among the given ids, -1 if it is absent. None if rows are
-    matched by position, because the model has no ids or the given rows are only numbered.
+    """Return the position of every entity among the ids, -1 if it is absent. None if rows are
+    matched by position, because the model has no ids or the rows are only numbered.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 """Heat map of the entities ordered by cluster, with one block of distinguishing features per view
-and additional columns on top.
+and with additional columns on top.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SAMPLED = 10_000
-"""Number of entities shown if there are more than 100 000."""
+"""Number of entities shown if there are more than 100,000."""
 MOST_CATEGORIES = len(CATEGORIES) - 1
-"""Maximum number of distinct values of a column with their own color. Rarer values share the last
-one.
+"""Maximum number of distinct values of a column that have their own color. Rarer values share the
+last color.
 """
 
 
@@ -43,21 +43,22 @@ def heatmap_data(
 ) -> HeatMap:
     """Choose the most distinguishing features of every view, and order entities by cluster.
 
-    In each view, the clusters select features in turn, each the one with its largest effect size
-    that is not selected yet. Features are ordered by the cluster in which their values are largest.
-    Within a cluster, entities are ordered by their first principal component in these features.
-    More than 100 000 entities are sampled, with the same share of every cluster.
+    In each view, the clusters take turns selecting features. Each cluster selects the feature with
+    its largest effect size among those not selected yet. Features are ordered by the cluster in
+    which their values are largest. Within a cluster, entities are ordered by their first principal
+    component in these features. If there are more than 100,000 entities, a sample with the same
+    share of every cluster is shown.
 
     Parameters
     ----------
     model : fitted RMGL
     columns : dict or table of columns with N values each, optional
         Additional columns for the bars on top, such as age or treatment. The rows of a pandas table
-        are matched by id if its index has ids of the model.
+        are matched by id if its index contains ids of the model.
     n_features : int, default 10
         Maximum number of features per view.
     explanation : Explanation, optional
-        Table returned by `explain`, with effect sizes and names of features. By default it is
+        Table returned by `explain`, with effect sizes and names of features. By default, it is
         computed from the rows that the model keeps.
     random_state : int, default 0
         Seed of the sample.
@@ -142,8 +143,8 @@ def _largest(table: Explanation, own: Indices, column: int) -> int:
 
 
 def standardized(view: View, columns: Indices, entities: Indices) -> Floats:
-    """Return the values of some features of entities, one row each, standardized to mean 0 and
-    variance 1. Missing values are NaN, and features that do not vary are zero.
+    """Return the values of some features of entities, with one row per feature, standardized to
+    mean 0 and variance 1. Missing values are NaN, and features that do not vary are zero.
     """
     if not columns.size:
         return np.empty((0, entities.size))
@@ -175,8 +176,8 @@ def _order(values: Floats, clusters: Indices) -> Indices:
 
 
 def _bar(name: str, column: NDArray[Any]) -> Bar:
-    """Return an additional column as numbers: dates and numbers unchanged, other values as
-    categories.
+    """Return an additional column as numbers. Dates and numbers keep their values, and other values
+    become codes of categories.
     """
     series = pd.Series(column).infer_objects()
     missing = series.isna().to_numpy()
@@ -211,7 +212,7 @@ def plot_heatmap(
     cluster.
 
     The bars on top show the clusters and the additional columns. Below them is one block per view.
-    Colors show how many standard deviations a value is from the mean of its feature; larger values
+    Colors show how many standard deviations a value is from the mean of its feature. Larger values
     are lighter, even in grayscale. Missing values are white.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Draw a heat map line by line, from the numbers of the picture."""
+"""Draw a heat map line by line from its numbers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CATEGORIES = (
     "#999933",
     "#DDDDDD",
 )
-"""Colors of eight categories, and of all others, that color-blind readers can distinguish (Paul
-Tol's). The first ones are dark, light and medium, so they differ in grayscale.
+"""Colors of eight categories and of all others, which color-blind readers can distinguish (from
+Paul Tol). The first ones are dark, light and medium, so they differ in grayscale.
 """
 
 
@@ -80,11 +80,11 @@ class HeatMap:
     """
     bars: list[Bar]
     n_entities: int
-    """Number of all entities. If it is larger than the number of `entities`, these are a sample."""
+    """Number of all entities. If it exceeds the number of `entities`, these are a sample."""
 
 
 class Picture:
-    """Draws one line after the other, from top to bottom."""
+    """Draw one line after the other, from top to bottom."""
 
     def __init__(self, ax: Axes, found: HeatMap) -> None:
         self.ax, self.found = ax, found
@@ -143,7 +143,9 @@ class Picture:
             self._note(short(category), facecolor=color, edgecolor="0.4", linewidth=0.5)
 
     def _note(self, text: str, **style: Any) -> None:
-        """Add one line to the legend, with a patch in this style (none for no patch)."""
+        """Add one line to the legend, with a patch in this style. Without a style, there is no
+        patch.
+        """
         from matplotlib.patches import Patch
 
         self.handles.append(Patch(label=text, **(style or {"color": "none"})))

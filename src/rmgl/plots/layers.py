@@ -55,7 +55,7 @@ def layer_data(
     ----------
     model : fitted RMGL, or Layer
     labels : array of N labels, optional
-        Labels of the nodes. By default the clusters of the model; required for a `Layer`.
+        Labels of the nodes. By default, the clusters of the model. Required for a `Layer`.
     layer : str or int, default 0
         Name or position of a layer of the model.
     n_bins : int, default 120
@@ -103,7 +103,7 @@ def plot_layer(
     ----------
     model, labels, layer, n_bins : as for `layer_data`
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
 
     Examples
     --------

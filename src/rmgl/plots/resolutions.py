@@ -1,4 +1,4 @@
-"""Stable resolutions as a tree, with the criteria for the number of clusters as curves."""
+"""Stable resolutions as a tree, beside the criteria for the number of clusters as curves."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Resolutions:
     """
 
     levels: list[Level]
-    """Levels as in `hierarchy_`. Only the chosen clusters if no others are known."""
+    """Levels as in `hierarchy_`. If no others are known, only the chosen clusters."""
     chosen: int
     """Position of the chosen level."""
     layout: Layout
     """One box per cluster and level, and the bands between them, colored by the chosen clusters."""
     number: NumberOfClusters
     n_placed: int
-    """Number of entities that are not in the picture, because they were placed after the fit."""
+    """Number of entities that are not in the picture because they were placed after the fit."""
 
     def splits(self) -> list[dict[str, int]]:
         """Return one row for each pair of clusters of successive levels with common members.
@@ -120,15 +120,15 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
     """Plot the stable resolutions as a tree from coarse to fine, beside the curves of the criteria
     with the chosen number marked.
 
-    Every row of boxes is one resolution. A box is a cluster; its width is proportional to its
-    number of members. Bands lead to the clusters into which it splits. Colors are those of the
-    chosen clusters. The numbers in the boxes are those of `hierarchy_`.
+    Every row of boxes is one resolution. Each box is a cluster, with a width proportional to its
+    number of members. Bands lead to the clusters into which a cluster splits. Colors are those of
+    the chosen clusters. The numbers in the boxes are those of `hierarchy_`.
 
     Parameters
     ----------
     model : RMGL fitted with n_clusters="auto"
     ax : two Axes, optional
-        Axes of the tree and of the curves. By default those of a new figure.
+        Axes of the tree and of the curves. By default, those of a new figure.
 
     Returns
     -------

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000
 """Maximum number of entities that are compared with one another. Larger data are sampled."""
 SPACE = 0.02
-"""Space between two clusters, as a share of the picture."""
+"""Space between two clusters, relative to the size of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
 class Silhouettes:
-    """Silhouette of each entity: its closeness to its own cluster compared with the nearest other
-    one.
+    """Silhouette of each entity, which compares its closeness to its own cluster with its closeness
+    to the nearest other one.
 
     Examples
     --------
@@ -52,16 +52,17 @@ class Silhouettes:
     mean: float
     """Mean over all entities."""
     n_entities: int
-    """Number of all entities. If it is larger than the number of `entities`, these are a sample."""
+    """Number of all entities. If it exceeds the number of `entities`, these are a sample."""
 
 
 def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
     """Compute the silhouettes (b - a) / max(a, b) of the entities in the common embedding.
 
-    For an entity, a is the mean distance to the other members of its cluster, and b the smallest
-    mean distance to the members of another cluster. An entity that is alone in its cluster has the
-    silhouette 0. Distances are those used by k-means: between rows of length one, unless the model
-    uses unscaled rows. More than 10 000 entities are sampled, with the same share of every cluster.
+    For an entity, a is the mean distance to the other members of its cluster, and b is the smallest
+    mean distance to the members of another cluster. An entity that is alone in its cluster has a
+    silhouette of 0. Distances are those used by k-means: between rows of length one, unless the
+    model uses unscaled rows. If there are more than 10,000 entities, a sample with the same share
+    of every cluster is used.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def plot_silhouettes(model: Any, *, ax: Axes | None = None, random_state: int = 
     ----------
     model, random_state : as for `silhouettes_data`
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
 
     Examples
     --------

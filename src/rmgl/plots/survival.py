@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LINES = ("-", "--", ":", "-.")
 """Line styles of curves, for readers who cannot distinguish their colors."""
 DRAWN_TIMES = 2_000
-"""Number of times at which a curve of many entities is drawn."""
+"""Number of times at which a curve is drawn if there are many entities."""
 
 
 def survival_data(
@@ -30,14 +30,14 @@ def survival_data(
     ----------
     model : fitted RMGL, or what its `associate` returned
     table, time, event : as for `RMGL.associate`
-        A table and the names of its columns of times and events. Not needed with the result of
-        `associate`.
+        A table and the names of its columns of times and events. They are not needed with the
+        result of `associate`.
 
     Returns
     -------
     dict
         For every cluster, the arrays "time" and "survival", and the limits "lower" and "upper" of
-        its 95 % confidence band.
+        its 95% confidence band.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def plot_survival(
 ) -> Axes:
     """Plot the Kaplan-Meier curve of every cluster: the share without an event.
 
-    Ticks on a curve are entities that were not observed any longer (censored). Above 100 000
+    Ticks on a curve are entities that were no longer observed (censored). With more than 100,000
     entities, curves are drawn at 2000 of their times, and the label of the axis says so.
 
     Parameters
@@ -92,9 +92,9 @@ def plot_survival(
     model : fitted RMGL, or what its `associate` returned
     table, time, event : as for `survival_data`
     ax : Axes, optional
-        Axes to draw on. By default those of a new figure.
+        Axes to draw on. By default, those of a new figure.
     band : bool, default True
-        Whether to draw the 95 % confidence bands.
+        Whether to draw the 95% confidence bands.
 
     Examples
     --------

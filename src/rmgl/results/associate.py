@@ -36,7 +36,7 @@ Vector = NDArray[np.float64]
 Labels = NDArray[np.intp]
 UNKNOWN = float("nan")
 SHOWN_LEVELS = 3
-"""Maximum number of values of a category with shares listed for each cluster."""
+"""Maximum number of values of a category whose shares are listed for each cluster."""
 NO_VALUE = "no value"
 
 

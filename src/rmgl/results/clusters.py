@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """Description of one cluster."""
+    """Facts about one cluster."""
 
     size: int
     cohesion: float
@@ -49,8 +49,8 @@ class ClusterFacts:
 
     @property
     def separated_by(self) -> list[int]:
-        """Views in which at least 70 % of the members' neighbors are in the cluster, and more than
-        by chance.
+        """Views in which at least 70% of the members' neighbors are in the cluster, and more than
+        expected by chance.
         """
         return [
             view
@@ -92,8 +92,8 @@ def cluster_facts(
 def typical_members(
     members: NDArray[np.intp], rows: Vector, confidence: Vector
 ) -> NDArray[np.intp]:
-    """Return the more confident half of the members of a cluster, nearest to the mean of all
-    members first.
+    """Return the more confident half of a cluster's members, ordered by distance from the mean of
+    all members, nearest first.
     """
     if not members.size:
         return members
@@ -264,9 +264,10 @@ def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:
 
 
 MOST_ENTITIES = 50_000
-"""Maximum number of entities for quick refits: each takes as long as the embedding."""
+"""Maximum number of entities for quick refits, because each takes as long as the embedding."""
 MEMBERS = 2
-"""Minimum number of entities per cluster for quick refits: with fewer, none can be left out."""
+"""Minimum number of entities per cluster for quick refits. With fewer, no entity can be left out.
+"""
 REFIT_TOL = 1e-3
 
 
@@ -282,10 +283,11 @@ class Refits:
     neighbor layer stay.
     """
     neighbors_only: float | None = None
-    """Agreement with the answer of the plain neighbor layer alone. None if there is no such layer.
-    """
+    """Agreement with the clusters of the neighbor layer alone. None if there is no such layer."""
     separation: float | None = None
-    """Separation of the clusters beyond that of data without clusters, 0 to 1. None if unknown."""
+    """Separation of the clusters compared with that of data without clusters, from 0 to 1. None if
+    unknown.
+    """
 
     @property
     def strength(self) -> float | None:
@@ -310,8 +312,8 @@ def second_answers(
     """Compare the labels with those of quick refits, without fragments. Returns None if there are
     too many entities, or too few per cluster.
 
-    As for the labels, `of_unit_length` is whether k-means uses rows of length one, and `balanced`
-    whether the entities have masses.
+    As for the labels, `of_unit_length` states whether k-means uses rows of length one, and
+    `balanced` whether the entities have masses.
     """
     n_clusters = embedding.vectors.shape[1]
     everyone = (

@@ -1,5 +1,5 @@
-"""Complete a report with the evidence of each view alone, which is measured on the rows and not on
-the learned layers.
+"""Complete a report with the evidence of each view alone, which is measured on the rows rather than
+on the learned layers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def with_shares(
 
 
 def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
-    """Return the report with lower trust if the clusters are a cross table of columns."""
+    """Return the report with a lower verdict if the clusters are a cross-tabulation of columns."""
     table, trust = cross_table(kept, labels), report.trust
     if table is not None and trust is not None and not rest_has_clusters(kept, table, labels):
         columns = [

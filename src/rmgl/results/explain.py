@@ -12,8 +12,8 @@ if every member has a larger value than every other entity, 0.5 if there is no d
 every member has a smaller value. There are no p-values, because the clusters were found in the same
 data: a test would call almost every feature significant, even in noise.
 
-Columns are read once, one after the other. The zeros of a sparse column are counted, not stored,
-and the results are the same.
+Columns are read once, one after the other. The zeros of a sparse column are counted rather than
+stored, which gives the same results.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ from rmgl.views.views import Views
 
 Vector = NDArray[np.float64]
 BLOCK = 16
-"""Number of columns of a dense view that are copied at a time, to make each contiguous."""
+"""Number of columns of a dense view that are copied at a time to make each column contiguous."""
 ROUNDING = 1e-12
-"""Differences below this share of the largest value of a column are rounding errors."""
+"""Relative threshold below which differences are rounding errors, compared with the largest value
+of a column.
+"""
 
 
 @dataclass(frozen=True)
@@ -202,8 +204,8 @@ def _explain_view(
 
 
 def features_again(fitted: Views, data: Any) -> Any:
-    """Return views given again, with None for those without features, such as networks. Returns
-    None if nothing else is given.
+    """Return views that were passed again, with None for those without features, such as networks.
+    Returns None if no other views were passed.
     """
     data = [data] if is_given_view(data) else data
     views = (
@@ -244,8 +246,8 @@ def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
 
 
 def check_same_entities(fitted: Views, views: Views) -> Views:
-    """Check that views given again have the rows of the fit. Rows that are missing now, or were
-    missing in the fit, are skipped.
+    """Check that views that were passed again have the rows of the fit. Rows that are missing now,
+    or were missing in the fit, are skipped.
     """
     if views.n_rows != fitted.n_rows:
         raise ValueError(

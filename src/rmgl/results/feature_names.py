@@ -10,8 +10,8 @@ from rmgl.views.views import Views
 
 
 def check_feature_names(views: Views, given: Any) -> list[list[str]]:
-    """Return the column names of every view: given names (a list per view, or a dict by view name),
-    column names of tables, or positions.
+    """Return the column names of every view: the names that were passed (a list per view, or a dict
+    by view name), the column names of tables, or positions.
     """
     names = [_names_of(view) for view in views]
     if given is None:

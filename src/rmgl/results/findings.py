@@ -1,4 +1,4 @@
-"""Findings: the statements of a report as data. Text, pages, summaries, files and commands render
+"""Findings: the statements of a report as data. Text, pages, summaries, files and commands display
 them.
 
 To add a finding, add an entry to `SENTENCES` and the code that detects it: in `rmgl.results.notes`
@@ -16,7 +16,9 @@ from typing import Literal
 from rmgl.archive.records import record
 
 MANY_NUMBERS = 4
-"""From this many numbers of clusters on, only the smallest and the largest are printed."""
+"""Minimum length of a list of numbers of clusters that is shortened to its smallest and largest
+number.
+"""
 Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
 """Choice or measurement ("note"), weak evidence ("advice", "warning"), or reason for a verdict of
 that word.
@@ -39,7 +41,7 @@ class Finding:
     """Kind of the finding, a key of `SENTENCES`."""
     severity: Severity
     subject: str = ""
-    """Name of the view or layer concerned. Empty for the whole answer."""
+    """Name of the view or layer concerned. Empty if the finding is about the whole result."""
     numbers: dict[str, float | list[int]] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     """Other words in the sentence, such as names of rows or reasons."""
@@ -116,13 +118,13 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "alpha: solved for an average of {edges} edges per node, on unscaled squared distances."
     ).format,
     "given parameters": (
-        "alpha, beta: set by you, or heuristic defaults (typical distances; a weak "
-        "coupling, equal for all views)."
+        "alpha, beta: set by you, or heuristic defaults (based on typical distances, with "
+        "the same weak coupling for all views)."
     ).format,
-    "consensus": "A consensus layer is learned from all views side by side.".format,
+    "consensus": "A consensus layer is learned from the concatenated views.".format,
     "consensus along networks": (
         "Networks have no rows of features. For the consensus, the rows of the other "
-        "views are smoothed along the networks: {share:.2f} of each row comes from its "
+        "views are smoothed along the networks: {share:.0%} of each row comes from its "
         "neighbors."
     ).format,
     "no consensus of networks": "No consensus layer is learned: all views are networks.".format,
@@ -141,13 +143,13 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "1: they are unrelated)."
     ).format,
     "weights beyond chance": (
-        "Weights: all views that agree with the others beyond chance have equal weights; "
-        "if no view does, all have equal weights (roughness on the embedding of the "
-        "others, 0: neighbors agree, 1: they are unrelated)."
+        "Weights: all views that agree with the others more than expected by chance have "
+        "equal weights. If no view does, all views have equal weights. Roughness is measured "
+        "on the embedding of the other views (0: neighbors agree, 1: they are unrelated)."
     ).format,
     "roughness of few": (
-        "There are few entities, so roughness is known only to about {uncertainty:.2f}. "
-        "This was added to it, which makes the weights more equal."
+        "There are few entities, so roughness has an uncertainty of about {uncertainty:.2f}. "
+        "The uncertainty was added to the roughness, which makes the weights more equal."
     ).format,
     "equal weights": "Weights: equal for all views.".format,
     "weights by rule": "Weights: set by the rule {rule}.".format,
@@ -156,7 +158,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "times {share:.2f}, were added to the costs of each view."
     ).format,
     "neighbor layer": (
-        "The graph of the nearest neighbors of all views side by side is an additional "
+        "The nearest-neighbor graph of the concatenated views is an additional "
         "layer of the common graph, with {share:.0%} of the weight of the other layers."
     ).format,
     "fragments": (
@@ -166,8 +168,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "placed": (
         "{n} entities are missing from a view. Each view separates only some of the "
-        "clusters, so the model was learned from the {others} other entities, and these "
-        "were placed afterwards like new rows (placed_)."
+        "clusters, so the model was learned from the {others} other entities, and those with "
+        "missing views were placed afterwards like new rows (placed_)."
     ).format,
     "layers exact": "exact solutions over all pairs, KKT residual {residual:.0e}".format,
     "layers exact on given pairs": (
@@ -179,27 +181,28 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "alternation converged": "alternation converged".format,
     "alternation stopped": "alternation not converged".format,
     "evidence": (
-        "Evidence in the common graph: relative gap after eigenvalue {eigenvalue}: "
-        "{gap:.2f}; edge weight inside clusters: {within:.0%}."
+        "Evidence in the common graph: relative gap of {gap:.2f} after eigenvalue "
+        "{eigenvalue}; {within:.0%} of the edge weight inside clusters."
     ).format,
-    "second answer of some": "on four fifths of the entities {agreement:.2f}".format,
-    "second answer without a view": "without the layer of {subject} {agreement:.2f}".format,
-    "second answer of neighbors": "from the nearest-neighbor graph alone {agreement:.2f}".format,
+    "second answer of some": "{agreement:.2f} on four fifths of the entities".format,
+    "second answer without a view": "{agreement:.2f} without the layer of {subject}".format,
+    "second answer of neighbors": "{agreement:.2f} with the nearest-neighbor graph alone".format,
     # weak evidence
     "fitted again": (
         "{n_rows:,} entities were refitted, and there are {n_clusters} clusters now; "
-        "everything else in this report is about the first fit, and the trust in the new "
-        "clusters was not assessed"
+        "everything else in this report is about the first fit, and the reliability of the "
+        "new clusters was not assessed"
     ).format,
     "view without clusters": (
         "view {subject!r} alone does not show these clusters: {inside:.0%} of its "
-        "nearest neighbors are in the same cluster, compared with {chance:.0%} by chance"
+        "nearest neighbors are in the same cluster, compared with {chance:.0%} expected by "
+        "chance"
     ).format,
     "columns unrelated": (
         "view {subject!r} has reduced weight: entities that are close in one half of its "
-        "columns are not close in the other half (reliability {reliability:.2f}, in the "
-        "best view {best:.2f}), so its only clusters are the combinations of its "
-        "columns' values"
+        "columns are not close in the other half (reliability {reliability:.2f}, compared "
+        "with {best:.2f} for the best view), so its only clusters are combinations of the "
+        "values of its columns"
     ).format,
     "view disagrees": (
         "view {subject!r} disagrees with the others (roughness {roughness:.2f}, 1 is "
@@ -210,11 +213,12 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "view {subject!r} disagrees with the others (roughness {roughness:.2f}, 1 is "
         "unrelated) and has a weight of {weight:.1%}: it shows these clusters in part "
         "({inside:.0%} of its own nearest neighbors are in the same cluster, compared "
-        "with {chance:.0%} by chance), but noise can do so, too; inspect it separately"
+        "with {chance:.0%} expected by chance), but noise can do so, too; inspect it "
+        "separately"
     ).format,
     "edges missed": (
-        "view {subject!r} has {edges:.1f} edges per node instead of {wanted}: no alpha "
-        "gives that many"
+        "view {subject!r} has {edges:.1f} edges per node instead of {wanted}, because no "
+        "alpha gives that many"
     ).format,
     "few cells": _few_cells,
     "pairs apart": _pairs_apart,
@@ -223,7 +227,9 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "not converged": "the alternation did not converge".format,
     "layer not exact": "{subject}: {doubt}".format,
-    "layers not exact": "layers are not known to be exact (only among their candidates)".format,
+    "layers not exact": (
+        "layers are not known to be exact (they are exact only over their candidate pairs)"
+    ).format,
     "looks like a network": (
         "view {subject!r} looks like a network (square, symmetric, mostly zeros, no "
         "negative entries, zero diagonal), but its rows were compared as features; if it "
@@ -237,15 +243,15 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "number uncertain": _uncertain_number,
     # reasons for the verdict
     "evidence of clusters": (
-        "fits without a fifth of the entities give clusters that agree with these "
-        "(adjusted Rand index {stability:.2f}); compared with data without clusters, the "
+        "refits that leave out a fifth of the entities agree with these clusters with an "
+        "adjusted Rand index of {stability:.2f}; compared with data without clusters, the "
         "separation is {separation:.2f} (0: no better, 1: complete); on public data sets "
         "with known classes, half of the results with similar evidence had an adjusted "
         "Rand index of {least:.2f} to {most:.2f}"
     ).format,
     "stable, not compared": (
-        "fits without a fifth of the entities give clusters that agree with these "
-        "(adjusted Rand index {stability:.2f}); a comparison with data without clusters "
+        "refits that leave out a fifth of the entities agree with these clusters with an "
+        "adjusted Rand index of {stability:.2f}; a comparison with data without clusters "
         "was not possible"
     ).format,
     "view dominates": (
@@ -254,14 +260,14 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "one cluster": "there is only one cluster, so there is nothing to compare".format,
     "clusters too small to resample": (
         "there are too few entities per cluster to test whether the clusters persist "
-        "when some are left out"
+        "when some entities are left out"
     ).format,
     "not resampled": (
         "it was not tested whether the clusters persist when entities, or the layers of "
         "views, are left out"
     ).format,
     "unlike neighbors": (
-        "the nearest neighbors of all views side by side alone give different clusters "
+        "the nearest neighbors in the concatenated views alone give different clusters "
         "(agreement {agreement:.2f})"
     ).format,
     "contested by a view": (
@@ -272,7 +278,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "there are only {n} entities, too few to support the automatic choices"
     ).format,
     "table": "{column} of view {subject!r}".format,
-    # in reports of earlier versions
+    # in reports from earlier versions
     "sentence": "{sentence}".format,
 }
 """Sentence of every kind of finding: a function of the subject, the numbers and the words."""
@@ -289,6 +295,6 @@ TOGETHER: dict[str, tuple[str, str]] = {
     "second answer without a view": _SECOND_ANSWERS,
     "second answer of neighbors": _SECOND_ANSWERS,
     "layer not exact": ("layers are not known to be exact ({})", "; "),
-    "table": ("the clusters are the cross table of {}, and add nothing to it", " x "),
+    "table": ("the clusters are the cross-tabulation of {}, and add nothing to it", " x "),
 }
 """Kinds of findings that share one sentence: the sentence, and the separator between findings."""

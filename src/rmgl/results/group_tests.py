@@ -13,7 +13,7 @@ bias correction (Bergsma, 2013),
     phi2 = max(0, chi2 / n - (r - 1)(c - 1) / (n - 1))
     V    = sqrt(phi2 / min(r' - 1, c' - 1))              r' = r - (r - 1)^2 / (n - 1), c' alike
 
-which is 0 without a relation, even in small samples, and 1 if the cluster determines the value.
+This is 0 without a relation, even in small samples, and 1 if the cluster determines the value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LEAST_EXPECTED = 5.0
 N_TABLES = 9_999
 """Number of random tables."""
 CELLS_AT_ONCE = 1_000_000
-"""Maximum number of cells of random tables in memory at once."""
+"""Maximum number of cells of random tables that are in memory at once."""
 FEW = 5
 """Number of values in a cluster below which a rank test is called approximate."""
 

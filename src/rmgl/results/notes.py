@@ -78,7 +78,7 @@ def weighing(report: Report) -> Iterator[Finding]:
         if report.beyond_chance:
             yield note("weights beyond chance")
             return
-        reference = "all views side by side" if report.consensus else "all layers"
+        reference = "the concatenated views" if report.consensus else "all layers"
         yield Finding("weights by agreement", "note", words={"reference": reference})
         if report.uncertainty > 0:
             yield note("roughness of few", uncertainty=report.uncertainty)
@@ -118,7 +118,7 @@ def proof(report: Report, shown: Callable[[str], str]) -> Iterator[Finding]:
     else:
         doubts = (
             "; ".join(f"{shown(name)}: {doubt}" for name, doubt in report.doubts.items())
-            or "only among their candidates"
+            or "exact only over their candidate pairs"
         )
         yield Finding(
             "layers perhaps not exact",

@@ -1,7 +1,7 @@
 """Reliability of the range of numbers of clusters.
 
 For each level of confidence, `numbers.csv` contains how often the range included the number of
-classes of public data sets. `python -m benchmarks numbers` creates it.
+classes of public data sets. The file is created by `python -m benchmarks numbers`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 
 
 def reason_of(number: NumberOfClusters) -> str:
-    """Return why a number was chosen, and how often such ranges included the number of classes."""
+    """Return the reason why a number was chosen, and how often such ranges included the number of
+    classes.
+    """
     known = calibration().get(number.confidence)
     if number.silhouette is None or known is None:
         return number.reason

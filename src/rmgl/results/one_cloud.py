@@ -31,9 +31,9 @@ from rmgl.views.canonical import canonical_order
 from rmgl.views.views import Views
 
 MOST_FITTED = 2000
-"""Maximum number of entities to fit. Larger data are sampled to this number."""
+"""Maximum number of entities to fit. Larger data are sampled down to this number."""
 LEAST_ROOM = 0.01
-"""Smallest share of edge weight between the clusters of a cloud for which the separation is
+"""Minimum share of edge weight between the clusters of a cloud for which the separation is
 computed.
 """
 
@@ -67,9 +67,9 @@ def is_comparable(fitted: FittedModel) -> bool:
     cloud.
 
     This is not the case if some entities were placed, if candidate pairs, known labels or a time
-    limit were given, or if layers had to split into components. A sample can represent all entities
-    if everything was chosen from the data and there are no networks, which a sample would break
-    apart.
+    limit were set, or if layers had to split into components. A sample can represent all entities
+    if everything was chosen from the data and there are no networks, which would break apart in a
+    sample.
     """
     evidence, parameters = fitted.evidence, fitted.parameters
     assert evidence is not None

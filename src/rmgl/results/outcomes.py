@@ -1,8 +1,7 @@
 """Match the rows of a table of outcomes with the entities of a fit, and check its values.
 
-Rows are matched by row id. Only if the fit has no row ids, the rows of a table are taken in their
-order. The kinds of columns are the same as for tables that are clustered
-(`rmgl.views.column_kinds`).
+Rows are matched by row id. If the fit has no row ids, rows are matched by position. The kinds of
+columns are the same as for tables that are clustered (`rmgl.views.column_kinds`).
 """
 
 from __future__ import annotations
@@ -159,7 +158,7 @@ def matched_rows(
         if repeated is not None:
             raise ValueError(
                 f"{what} has the row id {str(repeated)!r} more than once, so rows cannot "
-                "be matched; give every row a unique id"
+                "be matched; make every id unique"
             )
     place = {label: at for at, label in enumerate(fitted)}
     pairs = [(row, place[label]) for row, label in enumerate(ids) if label in place]
@@ -174,7 +173,7 @@ def matched_rows(
         raise ValueError(
             "no row id of the table is in the fit: the table has "
             f"{listed(list(map(str, ids)))}, the fit has "
-            f"{listed(list(map(str, fitted)))}; give the table the ids of the fit"
+            f"{listed(list(map(str, fitted)))}; label the rows of the table with the ids of the fit"
         )
     rows, entities = np.array(pairs, dtype=np.intp).T
     return rows, entities
@@ -245,7 +244,7 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
     measured = column.measure(values)
     kind = column.kind
     if kind == "number" and np.isin(measured[np.isfinite(measured)], (0.0, 1.0)).all():
-        kind = "truth value"  # as most files write truth values
+        kind = "truth value"  # as most files write Booleans
     levels = ("False", "True") if kind == "truth value" else column.levels
     return Outcome(name, kind, placed(measured), levels)
 
@@ -271,8 +270,8 @@ def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
 def largest_groups(
     codes: NDArray[np.intp], n_groups: int, most: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The groups with most members, in their order, and codes in which all others are one, the
-    last.
+    """Return the groups with the most members, in their original order, and codes in which all
+    other groups share the last one.
 
     Examples
     --------
@@ -296,7 +295,7 @@ def _survival_names(names: Sequence[str], time: Any, event: Any) -> tuple[str, s
     for parameter, name, other in (("time", time, "event"), ("event", event, "time")):
         if name is None:
             raise ValueError(
-                f"{other}= is given without {parameter}=; survival needs both the column "
+                f"{other}= is passed without {parameter}=; survival needs both the column "
                 "of times and the column of events"
             )
         if str(name) not in names:

@@ -1,13 +1,13 @@
 """Evidence of each view alone: whether the nearest neighbors in it are in the same cluster.
 
 The layers of the views are learned with the common embedding as a guide, so they follow the
-clusters even if the view does not: 96 % of the edge weight of a view of noise can lie inside
+clusters even if the views do not: 96% of the edge weight of a view of pure noise can lie inside
 clusters. Statements about a view are therefore based on its own neighbors, before anything is
 learned, and compared with chance.
 
-Entities with identical rows in a view form one *point* of it, so a view may have any number of
-copies. If there are many entities, the neighbors of a sample are used. The sample is the same in
-all views, and does not depend on the order of the rows.
+Entities with identical rows in a view form one *point* of the view, so a view may contain any
+number of copies. If there are many entities, only the neighbors of a sample are used. The sample is
+the same in all views, and does not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def of_graph(weights: sparse.csr_array, asked: Mask | None) -> OwnNeighbors:
 
 
 def of_rows(view: View, asked: Mask | None) -> OwnNeighbors:
-    """Find the nearest neighbors by distance. Ties for the last places share them.
+    """Find the nearest neighbors by distance. Rows that are tied for the last places share them.
 
     If more than 512 different rows are tied, only the nearer ones count.
     """
@@ -192,7 +192,7 @@ def points_of(view: View) -> tuple[Indices, Indices]:
     """Return the first observed row at each point, and the point of every observed row."""
     X, gaps = view.own(), view.own_gaps()
     everyone = np.arange(X.shape[0])
-    if not view.comparable:  # copies would not find one another
+    if not view.comparable:  # copies would not be found as neighbors
         return everyone, everyone
     places, keys = projected(X, gaps), np.zeros(X.shape[0], dtype=np.uint64)
     unclear = tied(places)
@@ -236,8 +236,8 @@ def graph_of(lists: list[NearBlock], space: Any, counts: Indices) -> sparse.csr_
 
 
 def shares_of_entities(distances: NDArray[np.float64], held: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the share of the neighbor places for each entity at the listed points. Ties for the
-    last places share them.
+    """Return the share of the neighbor places that each entity at the listed points gets. Entities
+    that are tied for the last places share them.
 
     `held` contains the number of entities at each point.
     """
@@ -255,9 +255,13 @@ def shares_of_entities(distances: NDArray[np.float64], held: NDArray[Any]) -> ND
 
 
 SURE = 3.0
-"""Number of standard deviations above chance from which a share counts as more than chance."""
+"""Minimum number of standard deviations above chance for a share to be considered larger than
+expected by chance.
+"""
 ROUNDING = 1e-12
-"""A variance below this share of the squares it is computed from is a rounding error."""
+"""Relative threshold below which a variance is a rounding error, compared with the squares from
+which it is computed.
+"""
 
 
 @record
@@ -274,12 +278,12 @@ class Share:
 
     @property
     def is_more(self) -> bool:
-        """Whether the share is larger than chance."""
+        """Whether the share is larger than expected by chance."""
         return bool(self.found > self.chance + SURE * self.deviation) and self.leaves_room
 
     @property
     def beyond_chance(self) -> float:
-        """Position of the share between chance (0) and all neighbors (1)."""
+        """Position of the share between the share expected by chance (0) and all neighbors (1)."""
         return (self.found - self.chance) / (1 - self.chance)
 
     @property
@@ -292,8 +296,8 @@ class Share:
 
 @dataclass(frozen=True)
 class Deals:
-    """Sums that determine mean and variance over all random assignments, computed from the neighbor
-    weights W of n entities. No entity is its own neighbor.
+    """Sums that determine the mean and variance over all random assignments, computed from the
+    neighbor weights W of n entities. No entity is its own neighbor.
     """
 
     n: int
@@ -309,8 +313,8 @@ class Deals:
     """sum_i r_i (r_i + c_i)"""
 
     def inside_all(self, sizes: NDArray[np.intp]) -> tuple[float, float]:
-        """Return mean and standard deviation of the share of weight inside clusters of the given
-        sizes.
+        """Return the mean and standard deviation of the share of weight inside clusters of the
+        given sizes.
         """
         if self.n < 2 or self.total == 0:
             return float("nan"), float("nan")
@@ -319,8 +323,8 @@ class Deals:
         return chance, deviation(square - (chance * self.total) ** 2, square) / self.total
 
     def inside_one(self, size: int) -> tuple[float, float]:
-        """Return mean and standard deviation of the share of a cluster's neighbor weight that is
-        inside the cluster, for a cluster of the given size.
+        """Return the mean and standard deviation of the share of a cluster's neighbor weight that
+        is inside the cluster, for a cluster of the given size.
         """
         if self.n < 2 or self.total == 0 or size == 0:
             return float("nan"), float("nan")

@@ -1,4 +1,4 @@
-"""The report of a fit, with its choices, the evidence for them, and weak points:
+"""The report of a fit, with the choices, the evidence for them, and weak points:
 `print(model.report_)`.
 """
 
@@ -51,7 +51,8 @@ class ViewReport:
     weight: float
     roughness: float | None
     """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1
-    if they are unrelated. None if not measured, or if the layer has no edge to measure it.
+    if they are unrelated. None if not measured, or if the layer has no edges from which to measure
+    it.
     """
     n_missing: int
     """Number of entities that are missing from this view."""
@@ -79,8 +80,8 @@ class ViewReport:
 @record
 @dataclass(frozen=True)
 class Report:
-    """Choices of scale, alpha, beta, weights and K, with the reasons. `str` gives sentences, and
-    `as_dict` plain data.
+    """Choices of scale, alpha, beta, weights and K, with the reasons. `str` returns sentences, and
+    `as_dict` returns plain data.
     """
 
     n_rows: int
@@ -98,8 +99,8 @@ class Report:
     kkt_residual: float
     converged: bool
     neighbor_share: float = 0.0
-    """Weight of the plain neighbor layer in the common graph, relative to that of all other layers.
-    0 if there is no such layer.
+    """Weight of the neighbor layer in the common graph, relative to that of all other layers. 0 if
+    there is no such layer.
     """
     consensus_share: float = 0.0
     """Factor of the consensus costs that were added to the costs of each view."""
@@ -115,7 +116,7 @@ class Report:
     """Uncertainty of roughness with few entities, which was added to the roughness of every view.
     """
     trust: Trust | None = None
-    """Trust in the answer. None in models of earlier versions."""
+    """Verdict on the clusters. None in models from earlier versions."""
     refits: Refits | None = None
     """Agreement of quick refits with the fit. None if they were not computed."""
     weak_points: list[Finding] = field(default_factory=list)
@@ -127,19 +128,19 @@ class Report:
     consensus_rule: str = "overlap"
     """Rule for learning a consensus layer."""
     beyond_chance: bool = False
-    """Whether views were weighted by their agreement with the others beyond chance, as is done
-    beside networks.
+    """Whether views were weighted by how much more they agree with the others than expected by
+    chance. This is done if some views are networks.
     """
     network_share: float = 0.0
     """Share of the network neighbors in the smoothed rows from which the consensus was learned. 0
     if the rows were not smoothed.
     """
     given_pairs: bool = False
-    """Whether a layer was learned on the pairs of a network or of sparse distances, which has no
-    other pairs.
+    """Whether a layer was learned on the pairs of a network or of sparse distances, which contain
+    no other pairs.
     """
     doubts: dict[str, str] = field(default_factory=dict)
-    """Reason of every layer that is not known to be exact."""
+    """For each layer that is not known to be exact, the reason."""
 
     @property
     def warnings(self) -> list[str]:
@@ -173,8 +174,8 @@ class Report:
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row per view: scaling, weight, and the share of its
-        own neighbors in the same cluster, with the share by chance.
+        """Return a pandas DataFrame with one row per view. It contains the scaling, the weight, the
+        share of its own neighbors in the same cluster, and the share expected by chance.
         """
         import pandas as pd
 
@@ -228,7 +229,7 @@ class Report:
         if any(view.inside is not None for view in self.views):
             lines.append(
                 "Inside: share of an entity's 12 nearest neighbors, in each view alone, that "
-                "are in the same cluster. Chance: the share expected by chance."
+                "are in the same cluster. Chance: share expected by chance."
             )
         reasons = dict.fromkeys(
             view.inside_unknown
@@ -367,8 +368,8 @@ def describe_views(fitted: FittedModel) -> list[ViewReport]:
 
 
 def eigengap(graph: Graph, embedding: Embedding, balanced: bool = False) -> float:
-    """Return (lambda_K+1 - lambda_K) / lambda_K+1 of a graph close to that of the embedding. 0 if
-    the next eigenvalue is zero.
+    """Return (lambda_K+1 - lambda_K) / lambda_K+1 of a graph that is close to the graph of the
+    embedding. 0 if the next eigenvalue is zero.
     """
     n_clusters = embedding.vectors.shape[1]
     if n_clusters >= graph.shape[0]:

@@ -2,10 +2,10 @@
 
 In a view, an entity *names* the cluster of most of its nearest neighbors in that view alone
 (`rmgl.results.own_neighbors`). In other layers, it names the cluster that gets most of its edge
-weight. Its *confidence* is a / (a + b), where a is its edge weight to its own cluster and b its
-edge weight to the strongest other cluster in the common graph, the sum of the layers times beta.
-The confidence is 1 if there is no other cluster, and 1/2 if both are equally strong. In dense
-graphs every entity has weak edges to all clusters; these do not lower its confidence.
+weight. Its *confidence* is a / (a + b), where a is its edge weight to its own cluster and b is its
+edge weight to the strongest other cluster in the common graph, which is the sum of the layers times
+beta. The confidence is 1 if there is no other cluster, and 1/2 if both are equally strong. In dense
+graphs, every entity has weak edges to all clusters, but these do not lower its confidence.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Shares:
     of_named: Vector
     """Share of the cluster with the largest share."""
     of_rival: Vector
-    """Largest share of a cluster other than its own. 0 if there is none."""
+    """Largest share among the other clusters. 0 if there is none."""
     by_cluster: Vector
     """Share of the edge weight of each cluster's members that stays inside the cluster. NaN without
     edges.
@@ -62,8 +62,8 @@ class Standing:
 
     @property
     def confidence(self) -> Vector:
-        """Strength of its own cluster against the strongest other one, from 0 to 1. NaN without
-        edges.
+        """Strength of an entity's own cluster compared with the strongest other one, from 0 to 1.
+        NaN without edges.
         """
         return self.common.own / (self.common.own + self.common.of_rival)
 
@@ -177,10 +177,10 @@ def agreement_of_views(
     of_views: Sequence[Shares],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the share of entities for which each pair of views names the same cluster, among those
-    with neighbors in both, and the share by chance.
+    with neighbors in both views, and the share expected by chance.
 
-    By chance means that the clusters named in one view are assigned at random. Both shares are NaN
-    if no entity has neighbors in both views.
+    The share expected by chance assumes that the clusters named in one view are assigned at random.
+    Both shares are NaN if no entity has neighbors in both views.
     """
     matrix, chance = np.full((2, len(of_views), len(of_views)), np.nan)
     for a, first in enumerate(of_views):

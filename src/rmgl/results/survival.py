@@ -1,10 +1,11 @@
 """Survival of the clusters: Kaplan-Meier curves, median survival, and the log-rank test.
 
-Every entity has a time, and a flag for whether the event happened then. If not, the entity is
-censored: it was observed without the event until that time. At a time with d events among n
-entities at risk, the Kaplan-Meier curve of a cluster falls by the share d / n. The confidence band
-uses Greenwood's variance on the scale log(-log S). The confidence limits of the median are the
-times at which the limits of the band fall to one half (Brookmeyer and Crowley, 1982).
+Every entity has a time, and an indicator of whether the event happened at that time. If it did not,
+the entity is censored: it was observed without the event until that time. At a time with d events
+among n entities at risk, the Kaplan-Meier curve of a cluster falls by the share d / n. The
+confidence band uses Greenwood's variance on the scale log(-log S). The confidence limits of the
+median are the times at which the limits of the band fall to one half (Brookmeyer and Crowley,
+1982).
 
 The log-rank test compares the number of events O_k of every cluster with the number expected if all
 clusters had the same risk at all times,
@@ -13,8 +14,8 @@ clusters had the same risk at all times,
     V_kl = sum_j d_j (n_j - d_j) / (n_j - 1) (n_kj / n_j) (1{k=l} - n_lj / n_j)
     chi2 = (O - E)' V^+ (O - E)
 
-summed over the times j with events. It has one degree of freedom less than the number of clusters
-at risk.
+where the sums are over the times j with events. The statistic has one degree of freedom fewer than
+the number of clusters at risk.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ class SurvivalCurve:
     survival: Vector
     """Share of entities without an event up to and including each time (Kaplan-Meier)."""
     lower: Vector
-    """Lower limit of the 95 % confidence band at each time."""
+    """Lower limit of the 95% confidence band at each time."""
     upper: Vector
-    """Upper limit of the 95 % confidence band at each time."""
+    """Upper limit of the 95% confidence band at each time."""
     at_risk: Counts
     """Number of entities at risk just before each time."""
     censored: Vector
@@ -66,7 +67,7 @@ class SurvivalCurve:
     median: float
     """Median survival: the first time at which at most half survive. Infinite if not reached."""
     median_lower: float
-    """Lower limit of the median's 95 % confidence interval. Like the upper limit, it is infinite if
+    """Lower limit of the median's 95% confidence interval. Like the upper limit, it is infinite if
     not reached.
     """
     median_upper: float
@@ -90,7 +91,7 @@ class SurvivalCurve:
         return np.append(1.0, self.survival)[place]
 
     def thinned(self, most: int) -> SurvivalCurve:
-        """Return the curve at `most` or fewer of its times, evenly spaced."""
+        """Return the curve at no more than `most` of its times, evenly spaced."""
         if self.times.size <= most:
             return self
         kept = np.unique(np.linspace(0, self.times.size - 1, most).astype(np.intp))
@@ -117,7 +118,7 @@ class Survival:
         """Return one line of text per cluster."""
         lines = [
             f"{'cluster':>7s} {'entities':>8s} {'events':>7s} {'expected':>8s}  "
-            "median survival (95 % interval)"
+            "median survival (95% interval)"
         ]
         for curve, expected in zip(self.curves, self.expected, strict=True):
             lines.append(

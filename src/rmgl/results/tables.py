@@ -1,10 +1,10 @@
-"""Detect clusters that are a cross table of categories: one to three columns whose cells determine
-the clusters.
+"""Detect clusters that are a cross-tabulation of categories: one to three columns whose cells
+determine the clusters.
 
-Such clusters add nothing to these columns. They are not suspicious if the rest of the data shows
-them, too: the columns then only name clusters that exist without them. Columns of zeros and ones
-that encode one category together count as one column. Otherwise, the columns outside the table
-would repeat its information.
+Such clusters add nothing to these columns. They are not suspicious if the rest of the data also
+shows them, because the columns then only name clusters that exist without them. Columns of zeros
+and ones that together encode one category count as one column. Otherwise, the columns outside the
+table would repeat its information.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rmgl.views.features import FeatureView
 from rmgl.views.views import Views
 
 MOST_FACTORS = 24
-"""Number of columns that are crossed, up to three at a time: those with few values and the most
-information about the clusters.
+"""Number of columns that are crossed, up to three at a time. They are the columns with few values
+and the most information about the clusters.
 """
 CROSSED = 3
 FEW = 3
 """Maximum number of cells per cluster of a small table."""
 CELL_MEMBERS = 5
-"""Minimum number of entities per cell for which a shared cluster is not a coincidence."""
+"""Minimum number of entities per cell. With fewer, a shared cluster may be a coincidence."""
 SAME = 0.95
-"""Share of the entities that must be in the majority cluster of their cell."""
+"""Minimum share of the entities that must be in the majority cluster of their cell."""
 CLEAR = 0.7
 """Share of nearest neighbors in the same cluster above which the rest of a view shows the clusters.
 """
@@ -50,7 +50,7 @@ class Factor:
     view: int
     view_name: str
     columns: tuple[int, ...]
-    """Columns of its view that it comprises, including those of the same category."""
+    """Columns of its view that it includes, with those of the same category."""
     name: str
     levels: Indices
     """Code of its value for every sampled entity, starting at 0."""
@@ -63,7 +63,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Table:
-    """A cross table with cells that determine the clusters."""
+    """A cross-tabulation whose cells determine the clusters."""
 
     factors: tuple[Factor, ...]
 
@@ -78,8 +78,8 @@ class Table:
 
 
 def cross_table(views: Views, labels: Indices) -> Table | None:
-    """Find a table whose cells determine the clusters. Prefers columns to whole rows, and as few as
-    possible. Returns None if there is none.
+    """Find a table whose cells determine the clusters. Columns are preferred to whole rows, and few
+    factors to many. Returns None if there is no such table.
 
     If there are many entities, a sample is used.
 
@@ -118,7 +118,7 @@ def cross_table(views: Views, labels: Indices) -> Table | None:
 
 
 def crossings(factors: Sequence[Factor]) -> Iterator[tuple[Factor, ...]]:
-    """Yield all combinations of up to three of the first factors, single factors first."""
+    """Yield all combinations of up to three of the first factors, individual factors first."""
     for size in range(1, CROSSED + 1):
         yield from combinations(factors[:MOST_FACTORS], size)
 

@@ -1,14 +1,14 @@
-"""Trust in an answer: one word, the quality of comparable answers, and notes.
+"""The verdict on a clustering: one word, the quality of comparable results, and notes.
 
     strength = stability * sqrt(separation)
 
-Stability is the agreement with the answers on four fifths of the entities. Separation measures how
-much better the clusters are separated than those of one cloud (`rmgl.results.one_cloud`). The word
-depends on the strength alone. If the separation is unknown, stable clusters are rated fair.
-`calibration.csv` contains the quality of answers of each strength on public data sets with known
-classes; `python -m benchmarks trust` creates it. All other concerns are notes and do not change the
-word. The only exception are clusters that are a cross table of categories, which are always poor
-(`rmgl.results.tables`).
+Stability is the agreement with the clusters found on four fifths of the entities. Separation
+measures how much better the clusters are separated than those of one cloud
+(`rmgl.results.one_cloud`). The word depends on the strength alone. If the separation is unknown,
+stable clusters are rated fair. For each strength, `calibration.csv` contains the quality of results
+on public data sets with known classes; the file is created by `python -m benchmarks trust`. All
+other concerns are notes and do not change the word. The only exception is clusters that are a
+cross-tabulation of categories, which are always rated poor (`rmgl.results.tables`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rmgl.results.findings import Finding, Severity, sentences
 @record
 @dataclass(frozen=True)
 class Trust:
-    """Verdict on an answer: "good", "fair" or "poor", with the reasons."""
+    """Verdict on a clustering: "good", "fair" or "poor", with the reasons."""
 
     word: str
     findings: list[Finding]
@@ -47,7 +47,7 @@ class Trust:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Evidence about an answer."""
+    """Evidence about a clustering."""
 
     n_entities: int
     sizes: NDArray[np.intp]
@@ -63,7 +63,7 @@ class Evidence:
 
 
 def judge(evidence: Evidence, numbers: Policy | None = None) -> Trust:
-    """Return the verdict on an answer, with its main reason first and notes after it."""
+    """Return the verdict on a clustering, with its main reason first and notes after it."""
     numbers = numbers or Policy()
     first = examined(evidence, numbers)
     return Trust(first.severity, [first, *notes(evidence, numbers)])
@@ -110,10 +110,10 @@ def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
 
 @cache
 def calibration() -> list[tuple[float, float, float]]:
-    """Return strengths of evidence, and the adjusted Rand indices between which half of the answers
-    were.
+    """Return strengths of evidence, each with the two adjusted Rand indices between which half of
+    the results lie.
 
-    Each row applies to answers from its strength up to that of the next row.
+    Each row applies to results from its strength up to that of the next row.
     """
     text = files("rmgl.results").joinpath("calibration.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
@@ -121,6 +121,8 @@ def calibration() -> list[tuple[float, float, float]]:
 
 
 def worth(strength: float) -> tuple[float, float]:
-    """Return the middle range of the adjusted Rand indices of answers with such evidence."""
+    """Return the two adjusted Rand indices between which the middle half of the results with such
+    evidence lies.
+    """
     rows = [row for row in calibration() if row[0] <= strength]
     return rows[-1][1:]

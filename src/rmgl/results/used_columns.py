@@ -1,12 +1,12 @@
-"""Detect columns that were used in the fit: clusters found in a column differ in it by
+"""Detect columns that were used in the fit. Clusters that were found using a column differ in it by
 construction.
 
 Columns are compared by name with the columns of all views, and by content with those of tables of
 features. Scaling changes numbers but keeps their order. A column therefore matches a feature if
 both put the entities into the same order, or into reverse order, with the same ties. With few
-distinct values this can happen by chance, so it counts only if chance would produce it less than
-once in a million tables. Rows divided by their lengths or sums do not keep the order of a column,
-so there only names are compared.
+distinct values, this can happen by chance, so a match counts only if chance would produce it in
+less than one of a million tables. Rows that are divided by their lengths or sums do not keep the
+order of a column, so only names are compared for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rmgl.views.views import Views
 
 Vector = NDArray[np.float64]
 LEAST_BITS = 20.0
-"""Required improbability of the order of the entities, as a number of coin tosses."""
+"""Minimum improbability of the order of the entities, as a number of coin tosses."""
 COMPARED_FIRST = 64
 """Number of entities used to rule out features before a full comparison."""
 MEANINGLESS = (
@@ -87,8 +87,8 @@ def used_names(view: View) -> set[str]:
 
 
 def _ordered(column: Outcome) -> Vector:
-    """Return the numbers of a column. For a category, return which entities have its most frequent
-    value.
+    """Return the numbers of a column. For a category, return whether each entity has its most
+    frequent value.
     """
     if column.kind not in CATEGORIES or len(column.levels) < 3:
         return column.values

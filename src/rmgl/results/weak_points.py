@@ -72,8 +72,8 @@ def of_views(report: Report, numbers: Policy) -> Iterator[Finding]:
 
 
 def disagreement(view: ViewReport, roughness: float) -> Finding:
-    """Return the finding about a view that disagrees with the others. It may be noise if it does
-    not show the clusters by itself.
+    """Return the finding about a view that disagrees with the others. The view may be noise if it
+    does not show the clusters by itself.
     """
     inside = view.inside
     if inside is None or not inside.is_more:
@@ -85,7 +85,9 @@ def disagreement(view: ViewReport, roughness: float) -> Finding:
 
 
 def misses_edges(view: ViewReport, report: Report) -> bool:
-    """Return whether the layer of a view has far more or fewer edges than alpha was chosen for."""
+    """Return whether the number of edges of a view's layer is far from the number for which alpha
+    was chosen.
+    """
     off = abs(view.edges_per_node / report.n_neighbors - 1) > OFF
     n_rows = report.n_rows - view.n_missing - view.n_empty
     return report.automatic and off and n_rows > 3 * report.n_neighbors and not view.is_network
@@ -108,7 +110,7 @@ def gaps(view: ViewReport) -> Iterator[Finding]:
 
 
 def of_solution(report: Report) -> Iterator[Finding]:
-    """Return findings about missing convergence and exactness."""
+    """Return findings about a lack of convergence or exactness."""
     if not report.converged:
         yield warning("not converged")
     if not report.exact:
@@ -196,7 +198,7 @@ def warn_about_layer(layer: Layer) -> None:
         warn_caller(layer.message, ConvergenceWarning)
     elif not layer.exact:
         warn_caller(
-            f"layer {layer.name!r} is exact only among its {layer.candidates} candidates, "
+            f"layer {layer.name!r} is exact only over its {layer.candidates} candidate pairs, "
             f"which include {layer.recall:.1%} of the nearest neighbors of a sample of "
             "rows",
             UserWarning,

@@ -21,7 +21,7 @@ SHARES = {
     "layers": 12,
     "embedding": 8,
     "clusters": 3,
-    "second answers": 12,
+    "quick refits": 12,
     "writing": 3,
     "page": 15,
 }

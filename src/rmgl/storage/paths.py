@@ -124,14 +124,14 @@ def is_stored_folder(path: Path) -> bool:
 
 
 def check_inputs(paths: Sequence[Path]) -> None:
-    """Raise a ValueError if an input is neither a file nor a folder of 10x Genomics."""
+    """Raise a ValueError if an input is neither a file nor a 10x Genomics folder."""
     for path in paths:
         if path.is_file() or any((path / matrix).is_file() for matrix in MATRICES):
             continue
         if path.is_dir():
             raise ValueError(
-                f"{path} is a folder, but not one of 10x Genomics, which holds {MATRICES[0]}: give "
-                f"the files in it, such as {path}/*.csv"
+                f"{path} is a folder, but not a 10x Genomics folder, which would contain "
+                f"{MATRICES[0]}: pass the files in it, such as {path}/*.csv"
             )
         raise ValueError(f"{path}: no such file")
 

@@ -157,8 +157,8 @@ def read_all_views(
         raise ValueError(f"{paths[0]}: {OF_ALL_VIEWS[kind]}")
     if selection.names or not selection.is_all:
         raise ValueError(
-            f"{paths[0]}: a file of all views is read as is: leave out names of views, "
-            "--columns, --drop, --view and --sheet"
+            f"{paths[0]}: a file that contains all views is read as is: leave out view "
+            "names, --columns, --drop, --view and --sheet"
         )
     if kind == ".h5mu":
         return read_h5mu(paths[0])
@@ -181,7 +181,9 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 def read_tables(paths: Sequence[Path], selection: Selection) -> list[tuple[Path, Table]]:
     """Read the views of files, each with its path."""
     if selection.sheets and ".xlsx" not in map(kind_of, paths):
-        raise ValueError(f"--sheet {selection.sheets[0]}: no file is an .xlsx file: leave it out")
+        raise ValueError(
+            f"--sheet {selection.sheets[0]}: none of the files is an .xlsx file: leave out --sheet"
+        )
     if selection.views and len(paths) * max(1, len(selection.sheets)) > 1:
         raise ValueError("--view splits one table into views: give one file, or leave out --view")
     tables = [(path, table) for path in paths for table in tables_in(path, selection)]

@@ -105,7 +105,8 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
         raise TypeError("from_anndata takes an AnnData, but this is a MuData: use rmgl.from_mudata")
     if isinstance(views, str):
         raise TypeError(
-            f"views={views!r} is one name: give a list of names, or a dict of view name to name"
+            f"views={views!r} is a single name: pass a list of names, or a dict that maps view "
+            "names to names"
         )
     if not isinstance(views, Mapping | Sequence):
         raise TypeError(
@@ -116,8 +117,8 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
         raise ValueError(
-            f"view names must differ, but they are {names}: name each part once, or give a "
-            "dict of view name to name"
+            f"view names must differ, but they are {names}: name each part once, or pass a "
+            "dict that maps view names to names"
         )
     sources = {name: find_source(adata, key) for name, key in named}
     parts = {name: stored(adata, *source, "this AnnData") for name, source in sources.items()}

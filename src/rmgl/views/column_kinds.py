@@ -33,7 +33,7 @@ class LikelyIds(ValueError):
 
 
 def fit_encoding(table: Any) -> Encoding | None:
-    """Determine the kinds of the columns of a table. None if all are numbers or truth values."""
+    """Determine the kinds of the columns of a table. None if all are numbers or Booleans."""
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     plain = ("integer", "floating", "mixed-integer-float", "boolean", "empty", "decimal", "complex")
@@ -116,7 +116,7 @@ def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) 
         types = sorted({type(value).__name__ for value in present.iloc[:1000]})
         raise TypeError(
             f"column {name!r} has values of type {', '.join(types)}, but only numbers, "
-            "text, truth values, categories and dates are supported; convert the column, "
+            "text, Booleans, categories and dates are supported; convert the column, "
             "or leave it out"
         )
     if pd.to_numeric(pd.Series(list(different), dtype=object), errors="coerce").notna().all():

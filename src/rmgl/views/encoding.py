@@ -77,7 +77,7 @@ class TableColumn:
         infinite = np.flatnonzero(np.isinf(numbers))
         if infinite.size:
             raise ValueError(
-                f"column {self.name!r} has infinity in row {infinite[0]}: replace it with a "
+                f"column {self.name!r} contains infinity in row {infinite[0]}: replace it with a "
                 "finite number"
             )
         return numbers

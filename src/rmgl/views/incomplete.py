@@ -34,8 +34,8 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
     """
     if how not in ("outer", "inner"):
         raise ValueError(
-            f"align={how!r} is unknown; use 'outer' (every entity of any view), 'inner' "
-            "(those of all views) or None"
+            f"align={how!r} is unknown; use 'outer' (entities in any view), 'inner' (entities in "
+            "all views) or None"
         )
     for name, X in named:
         if not hasattr(X, "reindex"):
@@ -289,7 +289,7 @@ def refuse_gaps(name: str, gaps: Mask | None, advice: str) -> None:
 def _about_gaps(name: str, n_nan: NDArray[Any], row: int, column: int, advice: str) -> str:
     """Describe missing cells by their number in each row and the first of them."""
     return (
-        f"view {name!r} has NaN cells ({n_nan.sum()} in all) in {np.count_nonzero(n_nan)} of "
+        f"view {name!r} contains NaN cells ({n_nan.sum()} in all) in {np.count_nonzero(n_nan)} of "
         f"{n_nan.size} rows that also have other values (first: row {row}, column {column}): "
         f"fill them (sklearn.impute), leave out these columns, {advice} or, if the entity "
         "is missing from this view, set its whole row to NaN"
@@ -297,12 +297,12 @@ def _about_gaps(name: str, n_nan: NDArray[Any], row: int, column: int, advice: s
 
 
 def _check_finite(name: str, X: Any) -> None:
-    """Raise a ValueError if a view has infinity, or NaN if it is sparse."""
+    """Raise a ValueError if a view contains infinity, or NaN if it is sparse."""
     n_infinite = _count_by_row(np.isinf, X)
     if n_infinite.any():
         row = int(np.flatnonzero(n_infinite)[0])
         raise ValueError(
-            f"view {name!r} has infinity in {np.count_nonzero(n_infinite)} of {X.shape[0]} "
+            f"view {name!r} contains infinity in {np.count_nonzero(n_infinite)} of {X.shape[0]} "
             f"rows (first: row {row}, column {_first_column(np.isinf, X, row)}): replace it with "
             "a finite number or, if the entity is missing, set its whole row to NaN"
         )

@@ -110,8 +110,8 @@ def scale_of(frame: Any, levels: Any) -> list[Any]:
         raise ValueError(
             f"the answers of columns {listed([str(name) for name in frame.columns])} are "
             "neither whole numbers nor those of a well-known scale "
-            f"({listed(sorted(found))}); pass levels=, all possible answers from low to "
-            "high"
+            f"({listed(sorted(found))}); pass all possible answers, from low to high, as "
+            "levels="
         )
     return list(levels)
 

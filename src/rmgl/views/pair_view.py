@@ -194,7 +194,7 @@ def square_matrix(name: str, what: str, given: Any) -> Matrix:
         )
     if not np.isfinite(entries_of(X)).all():
         raise ValueError(
-            f"view {name!r}: {what} has NaN or infinity; replace them, or mark missing "
+            f"view {name!r}: {what} contains NaN or infinity; replace them, or mark missing "
             "entities with observed="
         )
     return X

@@ -175,9 +175,9 @@ class PrecomputedView(DistanceView):
         squares: NDArray[np.float64] = total - 2 * entries_of(given)
         if squares.size and squares.min() < -TOLERANCE * max(1e-300, float(np.abs(total).max())):
             raise ValueError(
-                f"view {self.name!r}: the kernel has m_ii + m_jj - 2 m_ij = {squares.min():g} "
-                "< 0 for some pair, so it is not a kernel: pass a positive semidefinite matrix "
-                "with its diagonal, or use kind='similarity'"
+                f"view {self.name!r}: the matrix has m_ii + m_jj - 2 m_ij = {squares.min():g} "
+                "< 0 for some pair, so it is not a valid kernel: pass a positive semidefinite "
+                "matrix with its diagonal, or use kind='similarity'"
             )
         return np.maximum(squares, 0.0)
 
@@ -243,7 +243,7 @@ def check_magnitude(name: str, what: str, X: Matrix, kind: str) -> None:
     """Raise a ValueError if a matrix has no entry, or entries too large or small to square."""
     values = entries_of(X)
     if values.size == 0:
-        raise ValueError(f"view {name!r}: {what} has no pair of entities: leave the view out")
+        raise ValueError(f"view {name!r}: {what} contains no pairs of entities: leave the view out")
     largest = float(np.abs(values).max(initial=0.0))
     most = LARGEST_VALUE if kind == "distance" else LARGEST_VALUE**2
     if largest > most or 0 < largest < 1 / most:

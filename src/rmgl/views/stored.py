@@ -103,8 +103,8 @@ def array_shape(what: str, name: str, shape: tuple[int, ...], dtype: Any) -> tup
     """Return the shape of a stored array. Raise an error unless it is 2-D and numeric."""
     if len(shape) != 2 or dtype.kind not in "biuf":
         raise ValueError(
-            f"view {name!r}: {what} has shape {shape} and type {dtype}, but rows and columns of "
-            "numbers were expected"
+            f"view {name!r}: {what} has shape {shape} and type {dtype}, but a two-dimensional "
+            "array of numbers was expected"
         )
     check_columns(name, shape[1])
     return shape[0], shape[1]
@@ -216,7 +216,8 @@ def with_groups(named: Named) -> Named:
         arrays = {key: array for key, array in opened.arrays() if array.ndim == 2}
         if not arrays:
             raise ValueError(
-                f"view {name!r} is a zarr group without 2-D arrays to use as views: use {KINDS}"
+                f"view {name!r} is a zarr group that contains no 2-D arrays to use as views: "
+                f"use {KINDS}"
             )
         prefix = "" if len(named) == 1 else f"{name}_"
         views += [(f"{prefix}{key}", arrays[key]) for key in sorted(arrays)]

@@ -237,7 +237,7 @@ class View(ABC):
         if how not in ("auto", "none"):
             raise ValueError(
                 f"scale={how!r} does not apply to view {self.name!r}: networks and distances "
-                "are not scaled; leave it out"
+                "are not scaled; leave scale= out for this view"
             )
 
     def choose_scale(self, how: str) -> tuple[str, str]:

@@ -33,9 +33,9 @@
   const n = facts.n_points;
   const idOf = (at) => facts.ids ? facts.ids[at] : String(arrays.row[at]);
   const share = (byte) => byte === UNKNOWN ? NaN : byte / 254;
-  const percent = (value) => Number.isNaN(value) ? "unknown" : `${Math.round(100 * value)}\u00a0%`;
+  const percent = (value) => Number.isNaN(value) ? "unknown" : `${Math.round(100 * value)}%`;
   const asDate = (days) => new Date(Math.round(days) * 86400000).toISOString().slice(0, 10);
-  const asPercent = (value) => value > 0 && value < 0.005 ? "<\u00a01\u00a0%" : percent(value);
+  const asPercent = (value) => value > 0 && value < 0.005 ? "<1%" : percent(value);
   const shown = (value, kind) => typeof value !== "number" ? value : kind === "date" ? asDate(value) : kind === "share" ? asPercent(value) : digits(value);
   const digits = (value) => typeof value === "string" ? value : Number(value.toPrecision(4)).toLocaleString("en", {maximumSignificantDigits: 4});
   const points = Array.from({length: n}, (_, at) => at);
@@ -297,13 +297,13 @@
     }
     const at = selection[0], cluster = arrays.cluster[at], all = neighborsOf(at), neighbors = all.slice(0, NEIGHBORS);
     drawNeighbors(at, neighbors);
-    panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), clusterText(cluster), `, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0 ordinary, 1 far from all).`));
+    panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), clusterText(cluster), `, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0: ordinary, 1: far from all others).`));
     const rows = facts.layers.map((layer, number) => {
       const named = arrays[`named_${number}`][at], own = share(arrays[`own_${number}`][at]);
       if (named === NOTHING) return [layer.name, layer.role === "view" ? "not known" : "no edges", "", ""];
       return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
     });
-    panel.append(table("For each view alone: the cluster of most of the entity's nearest neighbors. For the other layers: the cluster with most of its edge weight", ["View or layer", "Names cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
+    panel.append(table("For each view alone, the cluster of most of the entity's nearest neighbors. For the other layers, the cluster with most of the entity's edge weight", ["View or layer", "Names cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
     const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
     const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
     panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors in the learned layers; weights by layer`, titles, listed, "tall"));
@@ -355,7 +355,7 @@
     if (!found.length) return make("p", {class: "note"}, "No features available.");
     const rows = found.map((row) => [row.feature, row.view, `${row.effect > 0 || row.effect === "∞" ? "+" : ""}${digits(row.effect)}`, shown(row.inside, row.kind), shown(row.outside, row.kind), digits(row.auc), histogram(row.values, row.kind, cluster)]);
     const units = facts.own_units ? "" : " Values are scaled as in the fit.", member = cluster === null ? "a selected entity" : "a member";
-    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often ${member} has the larger value (0.5: no difference).${units} Distributions: ${cluster === null ? "the selection" : "the cluster"} in color, all others in gray.`;
+    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often ${member} has a larger value than another entity (0.5: no difference).${units} Distributions: ${cluster === null ? "the selection" : "the cluster"} in color, all others in gray.`;
     return table(caption, ["Feature", "View", "Effect size", "Mean inside", "Mean outside", "AUC", "Distribution"], rows, "", "cards");
   }
   const featuresOf = (cluster, view) => facts.clusters[cluster].features.filter((row) => view === "" || row.view === view).slice(0, 8);
@@ -363,7 +363,7 @@
   // ---- comparison of a selection with all others: features and additional columns at the points ----
   const measured = features.map((feature) => ({feature: feature.name, view: feature.view, kind: feature.kind, of: feature.of}));
   facts.columns.forEach((column, number) => {
-    const values = arrays[`column_${number}`], view = "(further column)";
+    const values = arrays[`column_${number}`], view = "(additional column)";
     if (!column.categories) measured.push({feature: column.name, view, kind: column.kind, of: (at) => values[at]});
     else column.categories.slice(column.categories.length === 2 ? 1 : 0).forEach((name, code) => {
       const own = code + (column.categories.length === 2 ? 1 : 0);
@@ -405,7 +405,7 @@
     const list = (title, caption, members) => make("div", {}, make("h3", {}, title), table(caption, entityTitles, members.slice(0, 5).map(entityRow)));
     panel.replaceChildren(make("h3", {}, swatch(cluster), clusterText(cluster), ": what distinguishes it from all others?"), naming(cluster),
       make("p", {}, make("label", {}, "Features of ", choice)), found,
-      make("div", {class: "lists"}, list("Most typical members", "Nearest to the center of the cluster, among the more confident half.", own.typical), list("Most doubtful members", "Members with the lowest confidence.", own.doubtful)));
+      make("div", {class: "lists"}, list("Most typical members", "Members nearest to the center of the cluster, among the more confident half.", own.typical), list("Most doubtful members", "Members with the lowest confidence.", own.doubtful)));
   }
   function naming(cluster) {
     const field = make("input", {type: "text", maxlength: 40, placeholder: `Cluster ${cluster}`, autocomplete: "off"});
