@@ -33,7 +33,7 @@ test: .venv/installed-dev
 # These, and programs, documents, benchmarks, kills and short fuzz; prints which lines and branches of src/rmgl no test has reached. Then
 # those that call the compiled loops most, with bounds checks compiled into them.
 test-all: .venv/installed-dev
-	$(MAKE) test COVERAGE='--cov --cov-report='
+	RMGL_EXAMPLES=25 $(MAKE) test COVERAGE='--cov --cov-report='
 	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m 'extended and not fuzz' --cov --cov-append --cov-report=term
 	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) tests/kernels tests/edges tests/layer tests/embedding tests/placing tests/test_border.py
 

@@ -403,7 +403,7 @@ BAD = {
             write(d / f"{name}.csv", "who,x\n" + "".join(f"p{i},{i}\n" for i in range(9)))
             for name in "ab"
         ],
-        r"column 'who' looks like row ids, and several files have it: name it with --id who",
+        r"column 'who' seems to contain row ids and occurs in several files: use --id who",
     ),
     "ragged csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3\n")],

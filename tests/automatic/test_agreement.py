@@ -226,7 +226,7 @@ def test_fragments_have_the_labels_of_their_neighbors_and_are_reported():
     assert adjusted_rand_score(target, model.labels_) > 0.9
     kept = np.delete(model.embedding_, model.fragments_, axis=0)
     np.testing.assert_allclose(kept.T @ kept, np.eye(2), atol=1e-8)
-    assert (f"{model.fragments_.size} entities form fragments" in str(model.report_)) == bool(
+    assert (f"{model.fragments_.size} entities belong to fragments" in str(model.report_)) == bool(
         model.fragments_.size
     )
     assert (np.diff([row["objective"] for row in model.history_]) <= 0).all()

@@ -293,7 +293,7 @@ def test_a_file_with_placed_entities_that_there_are_not_is_refused(placed, placi
 # Checkpoints
 
 
-@pytest.mark.parametrize("n_clusters", [6, "auto"])
+@pytest.mark.parametrize("n_clusters", [6, pytest.param("auto", marks=pytest.mark.extended)])
 def test_a_run_stopped_after_every_step_ends_the_same(
     n_clusters, complementary, observed, tmp_path, monkeypatch
 ):

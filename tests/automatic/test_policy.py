@@ -58,11 +58,6 @@ def test_the_default_is_that_of_a_policy_without_arguments(noisy_views, default)
     assert_same(fit(noisy_views, Policy()), default)
 
 
-@pytest.mark.parametrize("field", dataclasses.fields(Policy), ids=lambda field: field.name)
-def test_a_field_at_its_default_changes_nothing(field, noisy_views, default):
-    assert_same(fit(noisy_views, Policy(**{field.name: field.default})), default)
-
-
 def test_a_policy_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Policy().coupling = 1.0

@@ -76,6 +76,7 @@ def test_bad_arguments(arguments, message):
 
 
 @needs_images
+@pytest.mark.extended
 def test_coil20_views_from_an_array_and_a_file():
     with np.load(SHARED_IMAGES) as stored:
         images = stored["images"]
@@ -95,6 +96,7 @@ def test_coil20_views_from_an_array_and_a_file():
 
 
 @needs_images
+@pytest.mark.extended
 def test_coil20_from_a_zip_and_a_folder_of_png_files(tmp_path):
     from skimage import io
 

@@ -39,9 +39,7 @@ def test_the_report_counts_missing_cells(holed):
     model, views, _ = holed
     X = views["view 0"]
     n = int(np.isnan(X).sum())
-    assert f"Missing: view 0: {n} of {X.size} cells ({n / X.size:.1%}) are missing, in" in str(
-        model.report_
-    )
+    assert f"Missing cells: view 0: {n} of {X.size} ({n / X.size:.1%}), in" in str(model.report_)
     assert model.report_.views[0].gaps.n_missing == n
 
 
@@ -59,7 +57,7 @@ def test_rows_and_pairs_with_too_little_are_warned_of():
     X[3, 1:], X[5, :1], X[5, 2:] = np.nan, np.nan, np.nan
     warnings = " ".join(RMGL(3, random_state=0).fit(views).report_.warnings)
     assert (
-        "view 'view 0': 2 rows have fewer than a third of the cells (among them rows 3, 5)"
+        "view 'view 0': 2 rows have values in fewer than a third of the cells (rows 3, 5)"
         in warnings
     )
     assert (
@@ -141,7 +139,7 @@ def test_the_page_shows_models_with_missing_cells(tmp_path):
     model.to_html(tmp_path / "report.html", views={"clinic": table})
     text = (tmp_path / "report.html").read_text()
     assert "sex: category (text with 2 different values" in text
-    assert "11 of 240 cells (4.6%) are missing" in text
+    assert "11 of 240 (4.6%)" in text
     features = set(model.explain({"clinic": table}).feature)
     assert "sex = F" in features
     assert not any("not seen" in feature for feature in features)

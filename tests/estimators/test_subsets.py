@@ -190,7 +190,7 @@ def test_what_does_not_fit_is_refused(model, finer):
     )
     with pytest.raises(ValueError, match=r"row 'x0' of the second model is not in this one"):
         model.relabeled(other)
-    with pytest.raises(ValueError, match=r"rows were scaled in an earlier fit"):
+    with pytest.raises(ValueError, match=r"an earlier fit scaled its rows"):
         RMGL(2, scale="standard").fit(model.subset([0]))
     constant = {"a": views["a"], "b": views["b"].mul(np.arange(100) >= 75, axis=0)}
     first = RMGL(2, random_state=0).fit(constant)

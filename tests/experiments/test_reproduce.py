@@ -24,6 +24,7 @@ def table(folder, name):
     return json.loads((folder / name / "table.json").read_text())
 
 
+@pytest.mark.extended
 def test_synthetic_writes_table_and_figure(results):
     written = {path.name for path in (results / "synthetic").iterdir()}
     assert written == {
@@ -43,6 +44,7 @@ def test_synthetic_writes_table_and_figure(results):
     assert set(found["grids"]) == set(methods.METHODS)
 
 
+@pytest.mark.extended
 def test_finished_cells_are_kept_and_only_missing_ones_computed(results, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in (results / "cells").iterdir()}
     gone = sorted(before)[0]
@@ -64,6 +66,7 @@ def test_finished_cells_are_kept_and_only_missing_ones_computed(results, monkeyp
     }
 
 
+@pytest.mark.extended
 def test_redraw_computes_nothing(results, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(cells, "compute_one", None)
     figure = results / "synthetic" / "figure1_synthetic.png"

@@ -11,6 +11,7 @@ from rmgl.embedding.labels import cluster_rows
 from rmgl.metrics import normalized_mutual_info_score
 
 
+@pytest.mark.extended
 def test_score_of_the_paper(paper_model, digits):
     """The mean over twenty seeds of k-means, as in the paper."""
     labels = [

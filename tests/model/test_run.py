@@ -173,7 +173,9 @@ def test_few_entities_and_many_clusters_resume_with_the_same_bits(removed, tmp_p
         assert (layer.adjacency != other.adjacency).nnz == 0
 
 
-@pytest.mark.parametrize("candidates", ["approximate", 12])
+@pytest.mark.parametrize(
+    "candidates", [pytest.param("approximate", marks=pytest.mark.extended), 12]
+)
 def test_what_is_found_for_sparse_rows_is_kept(candidates, tmp_path):
     if candidates == "approximate":
         pytest.importorskip("pynndescent")

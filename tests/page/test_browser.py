@@ -138,7 +138,7 @@ def test_a_click_selects_the_same_entity_everywhere(window, digits_shown):
     assert f"Entity digit-{at}" in window.inner_text("#entity")
     captions = window.locator("#entity caption").all_inner_texts()
     assert captions[0].startswith(
-        "For each view alone: the cluster of most of the entity's nearest neighbors"
+        "For each view alone, the cluster of most of the entity's nearest neighbors"
     )
     assert "neighbors in the learned layers" in captions[1]
     cluster = digits_shown[0].labels_[at]

@@ -56,7 +56,7 @@ def test_the_report_of_a_fit_has_the_range():
     ("others", "said"),
     [
         ([], "the number of clusters is uncertain"),
-        ([3, 5], "the number of clusters is uncertain: [3, 5] fit about as well as 4"),
+        ([3, 5], "the number of clusters is uncertain: 3 and 5 fit about as well as 4"),
         ([2, 3, 5, 6], "the number of clusters is uncertain: 2 to 6 fit about as well as 4"),
     ],
 )

@@ -82,12 +82,12 @@ NOISY = (
     "view 'b' disagrees with the others .* it may be noise, or it may describe different clusters"
 )
 ALONE = (
-    "view 'b' alone does not show these clusters: 30% of its nearest neighbors are in the same "
-    "cluster, compared with 30% expected by chance"
+    "view 'b' alone does not show these clusters: 30% of the nearest neighbors in this view are in "
+    "the same cluster, compared with the 30% expected by chance"
 )
 A_PART = (
-    r"view 'b' disagrees .* in part \(80% of its own .* 30% expected by chance\), but noise can "
-    r"do so, too"
+    r"view 'b' disagrees .* in part \(80% of the nearest .* 30% expected by chance\), but so can "
+    r"noise"
 )
 EDGES = "view 'b' has .* edges per node instead of 10, because no alpha gives that many"
 SMALL = "the smallest cluster has"
@@ -174,7 +174,7 @@ def test_warnings_carry_their_numbers():
         "roughness 0.81",
         "3.5%",
         "3.1 edges per node instead of 10",
-        "2 member(s)",
+        "2 members",
     ):
         assert part in text
 
@@ -230,7 +230,7 @@ def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
     text = str(
         report(*[view(f"v{m}") for m in range(n_views)], automatic=automatic, consensus=consensus)
     )
-    assert ("alpha: solved for an average of 10 edges per node" in text) == automatic
+    assert ("alpha: chosen to give an average of 10 edges per node" in text) == automatic
     assert ("alpha, beta: set by you, or heuristic defaults" in text) == (not automatic)
     assert ("A consensus layer is learned from the concatenated views." in text) == (
         automatic and consensus
@@ -240,7 +240,7 @@ def test_the_text_says_how_parameters_came_about(automatic, consensus, n_views):
 
 def test_the_text_says_who_took_no_part():
     text = str(report(n_fragments=7, n_placed=20))
-    assert "7 entities form fragments" in text
+    assert "7 entities belong to fragments" in text
     assert (
         "20 entities are missing from a view. Each view separates only some of the clusters" in text
     )
@@ -374,7 +374,7 @@ def test_unconnected_rows_are_told_by_their_labels():
     index = np.array(["ann", "bob", "cid", "dee"], dtype=object)
     told = unconnected_rows(np.array([1, 3]), index).sentence
     assert "'bob'" in told
-    assert told.endswith("so the label is arbitrary; raise alpha")
+    assert told.endswith("and labeled arbitrarily; raise alpha")
     assert "1" in unconnected_rows(np.array([1]), None).sentence
 
 

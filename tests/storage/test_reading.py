@@ -190,7 +190,7 @@ def test_a_folder_of_10x_genomics(compressed, tmp_path):
     (tmp_path / "some.rows.txt").write_text("cell-0\n")
     with pytest.raises(
         ValueError,
-        match=r"some.mtx: it has 3 rows and 7 columns, but the files beside it name 1 entities",
+        match=r"some.mtx: it has 3 rows and 7 columns, but the files beside it list 1 entities",
     ):
         read_views([some])
 

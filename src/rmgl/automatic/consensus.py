@@ -39,14 +39,14 @@ class Agreement:
     """Minimum average number of views that two entities must have in common for a consensus layer
     if views are incomplete."""
     share_in_common: float = ranged(0.75, 0.0, 1.0)
-    """Share of all views. Two entities need to have only this share in common if it is fewer views
-    than `views_in_common`.
+    """Share of all views. Two entities need only this share of the views in common if that amounts
+    to fewer than `views_in_common`.
     """
     most_incomplete: int = ranged(5000, 0, 1e9)
     """Maximum number of entities for a consensus layer of incomplete views, which uses all pairs.
     """
     smoother: float = ranged(3.0, 0.0, 100.0)
-    """Multiple of the consensus roughness that the mean roughness of the views must exceed for
+    """Multiple of the consensus roughness that the mean roughness of the views must exceed for the
     views to disagree with the consensus.
     """
     complementary: float = ranged(0.1, 0.0, 1.0)

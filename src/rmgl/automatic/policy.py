@@ -61,7 +61,8 @@ class Verdict:
     dominant_weight: float = ranged(0.8, 0.0, 1.0)
     """Weight of a view above which the report notes that the other views hardly count."""
     same_answer: float = ranged(0.7, 0.0, 1.0)
-    """Agreement of a quick refit with the fit below which the report notes that they differ."""
+    """Agreement between a quick refit and the fit; below this value, the report notes that they
+    differ."""
     unrelated: float = ranged(0.65, 0.0, 1.0)
     """Roughness of a view above which the report notes that the view disagrees with the others."""
 

@@ -48,16 +48,17 @@ class Weighing:
     """Power of the roughness in the weight of a view if there is no consensus, so that each view
     contributes to the embedding with which it is compared."""
     least_roughness: float = ranged(0.005, 0.0, 1.0)
-    """Number that is added to every roughness, so that a view that agrees perfectly does not get
-    all the weight.
+    """Constant added to the roughness of every view, so that a view that agrees perfectly does not
+    get all the weight.
     """
     few_entities: int = ranged(FEW_ENTITIES, 0, 1e9)
     """Number of entities below which three rules apply: the uncertainty of the roughness is added
-    to it, the neighbor layer has more weight, and views that may be reliable count partly."""
+    to it, the neighbor layer has more weight, and views that may be reliable are given partial
+    weight."""
     small_component: float = ranged(0.2, 0.0, 1.0)
     """Size of a component, relative to the mean size of a cluster, below which its edges are
-    ignored in roughness and weights. Edges between identical rows are ignored, too. 0 means that
-    all edges count."""
+    ignored when roughness and weights are computed. Edges between identical rows are ignored, too.
+    0 means that all edges count."""
 
     def weigh(self, roughness: Any, shares: Any, with_consensus: bool) -> Vector:
         """Return the weights of the views, which sum to one."""

@@ -48,12 +48,13 @@ class Fragments:
     """Thresholds that distinguish fragments from clusters."""
 
     small_cluster: float = ranged(0.15, 0.0, 1.0)
-    """Size, as a share of a mean cluster, below which a cluster that is not an island is a fragment
-    (0: none is). The report notes the size of an island below it."""
+    """Cluster size, relative to the mean size, below which a cluster that is not an island is a
+    fragment (0: no cluster is). The report notes islands that are smaller."""
     island_links: float = ranged(0.05, 0.0, 1.0)
-    """Largest share of a cluster's links that may lead out of it if it is an island."""
+    """Maximum share of a cluster's links that may lead out of it for the cluster to count as an
+    island."""
     most_fragments: float = ranged(0.2, 0.0, 1.0)
-    """Share of the entities in fragments beyond which no fragment is left out."""
+    """Maximum share of the entities in fragments. If it is exceeded, no fragment is left out."""
 
 
 def cluster_rows(

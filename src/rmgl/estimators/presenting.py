@@ -55,8 +55,8 @@ class Presenter(FittedClusterer):
         ----------
         X : as for `fit`
             The views that the model was fitted on, with the same rows in the same order and with
-            values in the units to report. A view may be left out of a dict, or be None in a list. A
-            model that was saved and loaded also needs the views.
+            values in the units in which you want results reported. A view may be left out of a
+            dict, or be None in a list. A model that was saved and loaded also needs the views.
         feature_names : list with one list of names per view, or dict by view name, optional
             Feature names. By default, the column names of tables are used, or else "column 0",
             "column 1" and so on.
@@ -111,12 +111,12 @@ class Presenter(FittedClusterer):
             names and by how they order the entities.
         time, event : names of two columns, optional
             Survival data. `time` is how long each entity was observed (a number >= 0, or a
-            duration). `event` is whether the event happened at that time (true or false, or 1 or
-            0).
+            duration). `event` indicates whether the event happened at that time (true or false, or
+            1 or 0).
         pairwise : bool, default False
             Whether to also compare pairs of clusters, with the same tests.
         random_state : int, default 0
-            Seed of the random tables.
+            Seed for the random tables.
 
         Returns
         -------

@@ -77,10 +77,11 @@ class RMGL(Learner, Presenter, Subsetter):
         "auto" gives all views equal weights.
     scale : "auto", {"minmax", "root", "hellinger", "unit", "standard", "none"}, or one per view
     (list, or dict by view name)
-        Scaling of each view. "minmax" scales columns to [0, 1]; "root" does so after square roots
-        (histograms); "hellinger" takes square roots and scales rows to length one (counts); "unit"
-        scales rows to length one (tf-idf); "standard" scales columns to variance 1; "none" changes
-        nothing. "auto" chooses among the first four of these by signs, zeros and skewness.
+        Scaling of each view. "minmax" scales columns to [0, 1]; "root" does so after taking square
+        roots (for histograms); "hellinger" takes square roots and scales rows to length one
+        (counts); "unit" scales rows to length one (tf-idf); "standard" scales columns to variance
+        1; "none" changes nothing. "auto" chooses among the first four of these based on signs,
+        zeros and skewness.
     metric : {"euclidean", "cosine", "correlation", "hellinger", "hamming", "jaccard"}, or one per
     view (list, or dict by view name)
         Distance between the rows of each view. All metrics except "jaccard" are Euclidean after a
@@ -141,7 +142,7 @@ class RMGL(Learner, Presenter, Subsetter):
         numbers are capped at the number of cores. The result does not depend on the number of
         threads.
     random_state : int, RandomState or None
-        Seed of k-means, and of the samples used for quick refits and for choosing the number of
+        Seed for k-means and for the samples used for quick refits and for choosing the number of
         clusters.
     verbose : int
         1 shows a progress bar on standard error with the stage, the elapsed time, and an estimate
@@ -160,10 +161,10 @@ class RMGL(Learner, Presenter, Subsetter):
     layers_ : list of Layer
         One per view, each with its adjacency, Laplacian and certificate. With automatic choices,
         two layers may follow: "consensus", if there are several views, and "neighbors", the
-        nearest-neighbor graph of the concatenated views. There is no "neighbors" layer with
-        `components`, or if entities share too few views. The layer of a view is learned on the
-        entities observed in it, and tr(L_m) is their number. The other entities have no edges in
-        it. With automatic choices, rows of zeros are treated as missing.
+        nearest-neighbor graph of the concatenated views. There is no "neighbors" layer if
+        `components` is True or if entities share too few views. The layer of a view is learned on
+        the entities observed in it, and tr(L_m) is their number. The other entities have no edges
+        in it. With automatic choices, rows of zeros are treated as missing.
     alpha_, beta_ : arrays
         Values of alpha and beta that were used, one per layer.
     view_weights_ : array of shape (M,)
@@ -218,7 +219,7 @@ class RMGL(Learner, Presenter, Subsetter):
     view_names_ : list of str
         Names of the views.
     n_features_in_ : int
-        Number of columns of all views together.
+        Total number of columns in all views.
     fitted_ : FittedModel
         All of these attributes in one immutable object. If a fit fails, the model keeps the
         previous object.
@@ -352,10 +353,11 @@ class RMGL(Learner, Presenter, Subsetter):
             `history_`. If it returns True, the fit ends with the best result so far, as with
             `max_seconds`.
         checkpoint : folder, optional
-            Folder for the slowest intermediate results, which are exact searches and eigenvectors.
-            To resume an interrupted fit, call it again with the same data, parameters and
-            checkpoint. The fit then reads the stored results, recomputes everything else, and gives
-            exactly the same result. The folder is created if it does not exist, and is not deleted.
+            Folder for the intermediate results that take longest to compute: exact searches and
+            eigenvectors. To resume an interrupted fit, call it again with the same data, parameters
+            and checkpoint. The fit then reads the stored results, recomputes everything else, and
+            gives exactly the same result. The folder is created if it does not exist, and is not
+            deleted.
         client : dask.distributed.Client, optional
             Client of the Dask workers that search for candidate pairs. This process computes
             everything else. The result is the same as without workers, and the fit survives the

@@ -46,8 +46,8 @@ def learn_layer(
     Parameters
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
-        One view. Single cells may be NaN; distances are then estimated from the columns that two
-        rows share (`rmgl.edges.gaps`).
+        One view. Individual cells may be NaN; distances are then estimated from the columns that
+        two rows share (`rmgl.edges.gaps`).
     alpha : float > 0
         Weight of the squared Frobenius norm; larger values give more edges.
     scale : {"auto", "minmax", "root", "hellinger", "unit", "standard", "none"}
@@ -58,15 +58,15 @@ def learn_layer(
     tol : float
         KKT residual at which the solver stops; smaller values take more iterations.
     max_iter : int, optional
-        Maximum number of iterations; by default 200 for Newton and 100 000 for dual ascent.
+        Maximum number of iterations; by default 200 for Newton and 100,000 for dual ascent.
     start : array of shape (N,), optional
         Dual vector to start from, such as the `potentials` of a layer learned from similar data.
     candidates : "auto", "all", int, "approximate" or sparse graph
         The pairs that may carry an edge. With a number, the search starts from that many nearest
         neighbors of each row and adds pairs until no other pair can carry weight. The solution is
         then exact over all pairs (`layer.exact`). "auto" uses all pairs if this is faster.
-        "approximate" neighbors (pynndescent) and your own graph (`KNeighborsTransformer`) do not
-        give a proof: `layer.exact` is False, and `layer.recall` estimates the share of true
+        "approximate" neighbors (pynndescent) and your own graph (`KNeighborsTransformer`) give no
+        such guarantee: `layer.exact` is False, and `layer.recall` estimates the share of true
         neighbors among the candidates on a sample of rows.
     n_jobs : int, optional
         Number of threads, at most the number of cores; -1 uses all cores. The result does not

@@ -77,7 +77,7 @@ class Layer:
     objective: float
     """z'w + alpha (||d||^2 + 2 ||w||^2)."""
     lower_bound: float
-    """alpha N - Phi(u), a lower bound of the objective of every layer."""
+    """alpha N - Phi(u), a lower bound on the objective of every layer."""
     status: Status
     n_iter: int
     n_passes: float
@@ -92,7 +92,8 @@ class Layer:
     "given": other pairs might carry weight.
     """
     seconds: dict[str, float] = field(default_factory=dict, repr=False)
-    """Seconds of the last solve: "neighbors" to extend the candidates, "layers" to solve."""
+    """Seconds spent in the last solve: "neighbors" for extending the candidates, "layers" for
+    solving."""
     recall: float | None = None
     """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
     role: Role = "view"
@@ -104,7 +105,7 @@ class Layer:
     factors: tuple[float, ...] = (1.0,)
     """Factor of each view in `views`."""
     consensus_share: float = 0.0
-    """Share of the consensus costs that is added to the costs of the pairs."""
+    """Multiple of the consensus costs that is added to the costs of the pairs."""
     network_share: float = 0.0
     """Share of the network neighbors in the rows from which the layer was learned (0: none)."""
     scaling: LocalScaling | None = field(default=None, repr=False)
@@ -138,7 +139,7 @@ class Layer:
     def gap(self) -> float:
         """Relative duality gap |objective - lower bound| / objective.
 
-        The objective of any other layer is lower by at most this share.
+        The objective of any other layer is lower by at most this fraction.
         """
         return 0.0 if self.given else abs(self.objective - self.lower_bound) / self.objective
 
@@ -230,7 +231,8 @@ class Layer:
         return replace(self, adjacency=adjacency, potentials=potentials)
 
     def of_own(self) -> Layer:
-        """Return the layer of the entities that it was learned on, without those of `among_all`."""
+        """Return the layer restricted to the entities that it was learned on, the inverse of
+        `among_all`."""
         if self.nodes is None:
             return self
         adjacency = square_in_order(self.adjacency, self.nodes)

@@ -140,7 +140,7 @@ def own_share(share: Share | None) -> str:
     """Return the share of the neighbors in a view alone that are in the same cluster, in words."""
     assert share is not None
     return (
-        f"{percent(share.found)} of its own nearest neighbors are in the same cluster, "
+        f"{percent(share.found)} of the nearest neighbors in this view are in the same cluster, "
         f"{percent(share.chance)} are expected by chance"
     )
 

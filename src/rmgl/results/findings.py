@@ -72,17 +72,47 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     return said
 
 
+def _count(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}"
+
+
 def _scale(subject: str, scale: str, reason: str, missing: int, empty: int) -> str:
-    without = f" {missing} entities are missing from this view." if missing else ""
-    without += f" {empty} rows of zeros are treated as missing." if empty else ""
+    without = ""
+    if missing:
+        without += f" {_count(missing, 'entity is', 'entities are')} missing from this view."
+    if empty:
+        without += f" {_count(empty, 'row of zeros is', 'rows of zeros are')} treated as missing."
     return f"Scale: {subject}: {scale} ({reason}).{without}"
 
 
-def _few_cells(subject: str, n: int, rows: str) -> str:
-    count = "one row has" if n == 1 else f"{n:,} rows have"
+def _missing_cells(subject: str, missing: int, cells: int, share: float, rows: int) -> str:
+    where = _count(rows, "row", "rows")
     return (
-        f"view {subject!r}: {count} fewer than a third of the cells (among them {rows}), "
-        "so little is known about the neighbors"
+        f"Missing cells: {subject}: {missing:,} of {cells:,} ({share:.1%}), in {where}; "
+        "distances are computed from the columns observed in both rows, and scaled up."
+    )
+
+
+def _fragments(n: int, rows: str, subject: str = "") -> str:
+    return (
+        f"{_count(n, 'entity belongs', 'entities belong')} to fragments, small groups with hardly "
+        "any edge weight to the rest. They are left out of the embedding and take the labels of "
+        f"their neighbors (fragments_, {rows})."
+    )
+
+
+def _placed(n: int, others: int, subject: str = "") -> str:
+    return (
+        f"{_count(n, 'entity is', 'entities are')} missing from a view. Each view separates only "
+        f"some of the clusters, so the model was learned from the {others:,} other entities, and "
+        "those with missing views were placed afterwards like new rows (placed_)."
+    )
+
+
+def _few_cells(subject: str, n: int, rows: str) -> str:
+    return (
+        f"view {subject!r}: {_count(n, 'row has', 'rows have')} values in fewer than a third of "
+        f"the cells ({rows}), so little is known about {'its' if n == 1 else 'their'} neighbors"
     )
 
 
@@ -97,25 +127,32 @@ def _pairs_apart(subject: str, share: float) -> str:
 def _uncertain_number(chosen: int, others: list[int], subject: str = "") -> str:
     if not others:
         return "the number of clusters is uncertain"
-    listed = f"{others}" if len(others) < MANY_NUMBERS else f"{min(others)} to {max(others)}"
-    return f"the number of clusters is uncertain: {listed} fit about as well as {chosen}"
+    listed = " and ".join(map(str, others))
+    if len(others) > 2:
+        listed = f"{', '.join(map(str, others[:-1]))} and {others[-1]}"
+    if len(others) >= MANY_NUMBERS:
+        listed = f"{min(others)} to {max(others)}"
+    fit = "fits" if len(others) == 1 else "fit"
+    return f"the number of clusters is uncertain: {listed} {fit} about as well as {chosen}"
+
+
+def _small_cluster(size: int, subject: str = "") -> str:
+    members = _count(size, "member", "members")
+    return f"the smallest cluster has {members}; it may be a fragment or a group of outliers"
 
 
 SENTENCES: dict[str, Callable[..., str]] = {
     # choices and measurements
     "scale": _scale,
     "column": "Column: {subject}: {column}.".format,
-    "missing cells": (
-        "Missing: {subject}: {missing:,} of {cells:,} cells ({share:.1%}) are missing, "
-        "in {rows:,} rows; distances are computed from the columns observed in both "
-        "rows, and scaled up."
-    ).format,
+    "missing cells": _missing_cells,
     "alpha on local distances": (
-        "alpha: solved for an average of {edges} edges per node, on squared distances "
-        "relative to the distances to the 7th neighbors."
+        "alpha: chosen to give an average of {edges} edges per node, with squared distances "
+        "relative to the distances to the 7th nearest neighbors."
     ).format,
     "alpha on plain distances": (
-        "alpha: solved for an average of {edges} edges per node, on unscaled squared distances."
+        "alpha: chosen to give an average of {edges} edges per node, with unscaled squared "
+        "distances."
     ).format,
     "given parameters": (
         "alpha, beta: set by you, or heuristic defaults (based on typical distances, with "
@@ -161,16 +198,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "The nearest-neighbor graph of the concatenated views is an additional "
         "layer of the common graph, with {share:.0%} of the weight of the other layers."
     ).format,
-    "fragments": (
-        "{n} entities form fragments, small groups with hardly any edge weight to "
-        "others. They are left out of the embedding and have the labels of their "
-        "neighbors (fragments_; among them {rows})."
-    ).format,
-    "placed": (
-        "{n} entities are missing from a view. Each view separates only some of the "
-        "clusters, so the model was learned from the {others} other entities, and those with "
-        "missing views were placed afterwards like new rows (placed_)."
-    ).format,
+    "fragments": _fragments,
+    "placed": _placed,
     "layers exact": "exact solutions over all pairs, KKT residual {residual:.0e}".format,
     "layers exact on given pairs": (
         "exact solutions over all given pairs, KKT residual {residual:.0e}"
@@ -194,26 +223,26 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "new clusters was not assessed"
     ).format,
     "view without clusters": (
-        "view {subject!r} alone does not show these clusters: {inside:.0%} of its "
-        "nearest neighbors are in the same cluster, compared with {chance:.0%} expected by "
-        "chance"
+        "view {subject!r} alone does not show these clusters: {inside:.0%} of the nearest "
+        "neighbors in this view are in the same cluster, compared with the {chance:.0%} "
+        "expected by chance"
     ).format,
     "columns unrelated": (
         "view {subject!r} has reduced weight: entities that are close in one half of its "
         "columns are not close in the other half (reliability {reliability:.2f}, compared "
-        "with {best:.2f} for the best view), so its only clusters are combinations of the "
-        "values of its columns"
+        "with {best:.2f} for the best view), so any clusters in it merely reflect "
+        "combinations of column values"
     ).format,
     "view disagrees": (
-        "view {subject!r} disagrees with the others (roughness {roughness:.2f}, 1 is "
-        "unrelated) and has a weight of {weight:.1%}: it may be noise, or it may "
+        "view {subject!r} disagrees with the others (roughness {roughness:.2f}, where 1 "
+        "means unrelated) and has a weight of {weight:.1%}: it may be noise, or it may "
         "describe different clusters; inspect it separately"
     ).format,
     "view disagrees, in part": (
-        "view {subject!r} disagrees with the others (roughness {roughness:.2f}, 1 is "
-        "unrelated) and has a weight of {weight:.1%}: it shows these clusters in part "
-        "({inside:.0%} of its own nearest neighbors are in the same cluster, compared "
-        "with {chance:.0%} expected by chance), but noise can do so, too; inspect it "
+        "view {subject!r} disagrees with the others (roughness {roughness:.2f}, where 1 "
+        "means unrelated) and has a weight of {weight:.1%}: it shows these clusters in part "
+        "({inside:.0%} of the nearest neighbors in this view are in the same cluster, "
+        "compared with the {chance:.0%} expected by chance), but so can noise; inspect it "
         "separately"
     ).format,
     "edges missed": (
@@ -222,9 +251,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "few cells": _few_cells,
     "pairs apart": _pairs_apart,
-    "small cluster": (
-        "the smallest cluster has {size} member(s); it may be a fragment, or a group of outliers"
-    ).format,
+    "small cluster": _small_cluster,
     "not converged": "the alternation did not converge".format,
     "layer not exact": "{subject}: {doubt}".format,
     "layers not exact": (
@@ -237,21 +264,20 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "--network on the command line"
     ).format,
     "unconnected": (
-        "{rows} not connected to any other entity in any layer, so the label is "
-        "arbitrary; raise alpha"
+        "{rows} not connected to any other entity in any layer and labeled arbitrarily; raise alpha"
     ).format,
     "number uncertain": _uncertain_number,
     # reasons for the verdict
     "evidence of clusters": (
-        "refits that leave out a fifth of the entities agree with these clusters with an "
-        "adjusted Rand index of {stability:.2f}; compared with data without clusters, the "
+        "refits that leave out a fifth of the entities have an adjusted Rand index of "
+        "{stability:.2f} with these clusters; compared with data without clusters, the "
         "separation is {separation:.2f} (0: no better, 1: complete); on public data sets "
         "with known classes, half of the results with similar evidence had an adjusted "
         "Rand index of {least:.2f} to {most:.2f}"
     ).format,
     "stable, not compared": (
-        "refits that leave out a fifth of the entities agree with these clusters with an "
-        "adjusted Rand index of {stability:.2f}; a comparison with data without clusters "
+        "refits that leave out a fifth of the entities have an adjusted Rand index of "
+        "{stability:.2f} with these clusters; a comparison with data without clusters "
         "was not possible"
     ).format,
     "view dominates": (
@@ -263,8 +289,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "when some entities are left out"
     ).format,
     "not resampled": (
-        "it was not tested whether the clusters persist when entities, or the layers of "
-        "views, are left out"
+        "the clusters were not tested: no refits without some of the entities, or without the "
+        "layer of a view, were made"
     ).format,
     "unlike neighbors": (
         "the nearest neighbors in the concatenated views alone give different clusters "

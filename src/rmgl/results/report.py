@@ -32,7 +32,7 @@ from rmgl.results.weak_points import (
     warning,
     weak_points,
 )
-from rmgl.views.incomplete import named_rows
+from rmgl.views.incomplete import listed_rows
 
 GAP_TOL = 1e-3
 
@@ -306,7 +306,7 @@ def report_without_verdict(
         neighbor_share=float(beta[given].sum() / beta[~given].sum()),
         consensus_share=max(layer.consensus_share for layer in layers),
         n_fragments=fitted.fragments.size,
-        fragments=named_rows(fitted.fragments, fitted.index) if fitted.fragments.size else "",
+        fragments=listed_rows(fitted.fragments, fitted.index) if fitted.fragments.size else "",
         n_placed=fitted.placed.size,
         uncertainty=evidence.uncertainty,
         refits=refits,

@@ -133,8 +133,8 @@ def check_cells(frame: Any, id_column: str | None, lines: Indices) -> None:
             row, cell = texts[0]
             raise ValueError(
                 f"line {lines[row]}, column {place + 1} holds {described(cell)}, but most cells of "
-                "this column are numbers: correct the cell or leave it empty, name the column of "
-                "row ids with --id, or leave it out with --drop"
+                "this column are numbers: correct or clear the cell, specify the column with "
+                "--id if it holds row ids, or leave the column out with --drop"
             )
 
 

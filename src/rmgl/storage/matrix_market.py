@@ -54,8 +54,8 @@ def read_matrix(path: Path, wanted: Selection) -> Table:
             if names is not None
         )
         raise ValueError(
-            f"it has {n_rows} rows and {n_columns} columns, but the files beside it name "
-            f"{counts}: give one name for each"
+            f"it has {n_rows} rows and {n_columns} columns, but the files beside it "
+            f"list {counts}: list one name for each row and column"
         )
     both = ids is not None and columns is not None
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature

@@ -42,8 +42,8 @@ def read_outcome(path: Path, id_column: str | None, index: NDArray[Any] | None) 
     column = column_of_ids(values, index)
     if column is None:
         raise ValueError(
-            f"{path}: the rows of the views have ids, but no column of this file holds them: name "
-            "the column of row ids with --id"
+            f"{path}: the rows of the views have ids, but no column of this file contains them: "
+            "specify the column of row ids with --id"
         )
     ids = np.array([level_text(cell) for cell in cells_of(values[column])], dtype=object)
     return values.drop(columns=column).set_axis(ids, axis=0)

@@ -57,8 +57,8 @@ def without_free_text(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table
     common = next((name for at, name in enumerate(names) if name in names[:at]), None)
     if common is not None and all(table.ids is None for _, table in found):
         raise ValueError(
-            f"column {common!r} looks like row ids, and several files have it: name it with --id "
-            f"{common}, so that rows are matched by it, or leave it out with --drop {common}"
+            f"column {common!r} seems to contain row ids and occurs in several files: use --id "
+            f"{common} to match rows by it, or --drop {common} to leave it out"
         )
     kept = [(path, without(table, some)) for (path, table), some in zip(found, texts, strict=True)]
     for (path, _), some in zip(found, texts, strict=True):

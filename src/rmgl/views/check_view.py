@@ -123,7 +123,7 @@ def named_inputs(data: Any, blocks: Any) -> Named:
         if blocks is not None:
             raise ValueError(
                 "views= describes the column blocks of one 2-D input, but several views were "
-                "given: leave views=None"
+                "given: set views=None"
             )
         if not isinstance(data, Mapping):
             data = {f"view_{m}": X for m, X in enumerate(data)}

@@ -214,9 +214,9 @@ class FeatureView(View):
         name = self.scaler.name if self.scaler is not None else "none"
         if how not in ("auto", name):
             raise ValueError(
-                f"scale={how!r} for view {self.name!r}, whose rows were scaled in an "
-                f"earlier fit ({name!r}); leave scale at 'auto', or fit these rows of "
-                "your own table"
+                f"scale={how!r} cannot be used for view {self.name!r}, because an earlier fit "
+                f"scaled its rows ({name!r}); leave scale at 'auto', or fit the same rows of "
+                "your original table"
             )
         return name, "as in the fit these rows come from"
 
