@@ -50,7 +50,7 @@ def startup_section(rows: list[Row], output: Path) -> Iterable[str]:
         "timed without the imports before them. *First fit* consists of two fits with given "
         "candidates, one over all pairs and one over lists of neighbors. The package stores its "
         "compiled loops, so it compiles them only once. *Without rmgl* is the time of a process "
-        "that does the same without rmgl."
+        "that only starts Python, or only imports numpy and scipy."
     )
     seconds = {row["what"]: row["seconds"] for row in rows if done(row)}
     lines = [

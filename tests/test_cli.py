@@ -78,6 +78,13 @@ def test_several_numbers_are_compared_and_each_is_written(files, capsys):
     assert "holds '2_clusters/mine.txt', which rmgl did not write" in capsys.readouterr().err
 
 
+def test_every_one_of_several_fits_has_a_progress_bar(files, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    call = ("cluster", files / "first.csv", "--id", "cell", "-o", files / "out", "--no-plots")
+    assert run(*call, "-k", "2-3", "--no-report") == 0
+    assert len(re.findall(r"done +100%[^\r\n]*\n", capsys.readouterr().err)) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

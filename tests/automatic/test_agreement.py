@@ -71,7 +71,7 @@ def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
 
 @pytest.mark.parametrize("candidates", [15, "given"])
 @pytest.mark.parametrize("n_views", [1, 2])
-@pytest.mark.filterwarnings("ignore:layer .* is exact among its .* candidates only:UserWarning")
+@pytest.mark.filterwarnings("ignore:layer .* is exact only over its .* candidate pairs:UserWarning")
 def test_the_neighbor_layer_does_not_depend_on_the_candidates(n_views, candidates):
     """A given graph says which edges the layers of the views may have, not which rows are the
     nearest.

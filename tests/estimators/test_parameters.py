@@ -67,7 +67,7 @@ KINDS = {
         ["newton", "dual-ascent", np.str_("newton")],
         ["", "Newton", "newton ", 1, None, ["newton"], b"newton"],
     ),
-    "truth value": (TRUTH_VALUE, TRUTH, [0, 1, 1.0, "True", None, [], np.array([True])]),
+    "Boolean": (TRUTH_VALUE, TRUTH, [0, 1, 1.0, "True", None, [], np.array([True])]),
     "name": (NAME, [*TEXTS, np.str_("auto")], [None, 1, b"auto", ["auto"]]),
     "nothing": (NOTHING, [None], [0, False, "", "None", [], np.nan]),
     "list": (LIST, SEQUENCES, [*NUMBERS, *TEXTS, *DICTS, *TRUTH, *ODD, None, GRAPH, iter([1])]),

@@ -69,7 +69,7 @@ def test_every_kind_of_column_has_its_test(model, table):
         "age": ("number", "Kruskal-Wallis"),
         "sex": ("category", "chi-squared"),
         "stage": ("ordered category", "Kruskal-Wallis"),
-        "smoker": ("truth value", "chi-squared"),
+        "smoker": ("Boolean", "chi-squared"),
         "seen": ("date", "Kruskal-Wallis"),
         "stay": ("duration", "Kruskal-Wallis"),
         "survival (months, died)": ("survival", "log-rank"),
@@ -280,7 +280,7 @@ def test_a_column_that_the_fit_left_out_is_not_one_that_it_used(model, table):
         pytest.param(lambda views: 3 - 7 * views["genes"]["g1"], id="reversed"),
         pytest.param(lambda views: np.exp(views["clinic"]["m2"]), id="in another unit"),
         pytest.param(lambda views: views["clinic"]["site"], id="category"),
-        pytest.param(lambda views: views["clinic"]["site"] == "south", id="truth value"),
+        pytest.param(lambda views: views["clinic"]["site"] == "south", id="Boolean"),
         pytest.param(
             lambda views: views["genes"]["g1"].where(np.arange(N) % 4 > 0), id="with gaps"
         ),

@@ -278,7 +278,7 @@ def test_clusters_that_other_views_have_are_trusted():
     model = RMGL(3, random_state=0).fit(views)
     assert str(cross_table(model.fitted_.views, model.labels_)) == "column 0 of view 'named'"
     assert plain.word == "good"
-    assert "table" not in str(model.report_.trust)
+    assert "cross-tabulation" not in str(model.report_.trust)
 
 
 def test_tables_of_many_clusters_take_little_memory(rng):
@@ -303,4 +303,4 @@ def test_few_different_rows_are_not_called_a_table(rng):
         .fit({"a": rng.normal(size=(25, 3)), "b": rng.normal(size=(25, 3))})
         .report_
     )
-    assert "table" not in str(report.trust)
+    assert "cross-tabulation" not in str(report.trust)

@@ -108,7 +108,7 @@ def test_missing_cells_texts_and_truth_values_of_a_table(tmp_path):
     assert kinds == {
         "age": "number",
         "sex": "category",
-        "ok": "truth value",
+        "ok": "Boolean",
         "treatment": "category",
         "when": "date",
     }

@@ -201,7 +201,7 @@ def test_categories_count_as_far_as_other_columns_confirm_them(rng, related):
     numbers, kind, flag = scaler.parts[:6], scaler.parts[6:9], scaler.parts[9]
     assert numbers.tolist() == [1.0] * 6
     assert kind == pytest.approx(np.full(3, 1.0 if related else LEAST))
-    assert flag == scaler.parts[10] == LEAST  # a number of two values is a truth value, too
+    assert flag == scaler.parts[10] == LEAST  # a number of two values is a Boolean, too
     # what does not count is small in new rows, too
     scaled = view.scaled("minmax")
     names = "flag, code" if related else "kind, flag, code"

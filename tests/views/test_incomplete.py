@@ -258,7 +258,7 @@ ERRORS = {
         {"observed": [None, np.ones(9, bool)]},
         r"observed has 9 values for the 20 rows of view 'view_1'",
     ),
-    "no truth values": (
+    "no Booleans": (
         [A, A],
         {},
         {"observed": [None, A[:, 0]]},

@@ -144,7 +144,7 @@ def is_complementary(state: State) -> bool:
 
 
 def count(state: State) -> State:
-    """Choose the number of clusters from the sum of the layers, with equally weighted views."""
+    """Choose the number of clusters from the sum of the layers, weighted by reliability."""
     state.task.run.stage("number of clusters")
     counted = count_once(state)
     assert counted.number is not None

@@ -36,7 +36,9 @@ class Spaces:
 
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
-        """Compute all distances if they fit into memory and the `wanted` candidates need them."""
+        """Compute all distances if they fit into memory and the `wanted` candidates are exact, and
+        always for views that have distances but no rows.
+        """
         if any(view.comparable and view.rows is None for view in views):
             require_memory(
                 8 * (len(views.names) + 2) * views.n_rows**2,

@@ -61,7 +61,7 @@ class State:
     """Number of clusters. 0 if it has not been chosen yet."""
     number: NumberOfClusters | None = None
     weights: Vector | None = None
-    """Weights of the layers. None for equal weights of all views."""
+    """Weights of the layers. None before they are chosen: views then count by their reliability."""
     measured: Measured | None = None
     graph: Graph | None = None
     """Weighted sum of the layers before they were guided."""

@@ -52,9 +52,9 @@ class Weighing:
     get all the weight.
     """
     few_entities: int = ranged(FEW_ENTITIES, 0, 1e9)
-    """Number of entities below which three rules apply: the uncertainty of the roughness is added
-    to it, the neighbor layer has more weight, and views that may be reliable are given partial
-    weight."""
+    """Number of entities below which four rules apply: the uncertainty of the roughness is added
+    to it, the neighbor layer has more weight, views that may be reliable are given partial weight,
+    and the verdict notes that there are few entities."""
     small_component: float = ranged(0.2, 0.0, 1.0)
     """Size of a component, relative to the mean size of a cluster, below which its edges are
     ignored when roughness and weights are computed. Edges between identical rows are ignored, too.

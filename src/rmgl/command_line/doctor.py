@@ -70,7 +70,7 @@ def optional() -> Iterator[str]:
 
 
 def threads() -> Iterator[str]:
-    """Yield the number of cores, the libraries with own threads, and environment variables."""
+    """Yield the number of cores, libraries with threads of their own, and environment variables."""
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from joblib import cpu_count

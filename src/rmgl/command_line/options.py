@@ -202,7 +202,8 @@ SPLIT = option(
 )
 SHEET = option(
     "--sheet sheets",
-    "Sheet of an Excel workbook, if not the first. Repeat the option to use each sheet as a view.",
+    "Sheet of an Excel workbook, if not the first. Repeat the option to use several sheets, each "
+    "as a view.",
     multiple=True,
     metavar="NAME",
 )

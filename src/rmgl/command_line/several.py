@@ -48,20 +48,19 @@ class Answer:
 def cluster(
     models: Sequence[RMGL], source: Source, output: Output, *, quiet: bool = False
 ) -> list[Answer]:
-    """Fit the models to the views in the files, and write each to a subfolder of the output."""
+    """Fit the models to the views in the files, and write each to a subfolder of the output.
+
+    Each fit has a progress bar of its own.
+    """
     answers, last, warned = list[Answer](), None, list[str]()
-    with (
-        stages(is_watched(quiet)) as stage,
-        new_folder(output.folder, output.force) as draft,
-    ):
-        stage("reading")
+    with new_folder(output.folder, output.force) as draft:
         views, table = read_source(source, [model.n_clusters for model in models])
         for model in models:
-            stage(f"{model.n_clusters} clusters")
-            seconds, told = timed_fit(model, views)
-            warned += [message for message in told if message not in warned]
             folder = replace(output, folder=draft / folder_of_number(model.n_clusters), force=False)
-            write_fit(model, source, table, folder, views, seconds)
+            with stages(is_watched(quiet)):
+                seconds, told = timed_fit(model, views)
+                write_fit(model, source, table, folder, views, seconds)
+            warned += [message for message in told if message not in warned]
             warned += [f"{model.n_clusters} clusters: {doubt}" for doubt in model.report_.warnings]
             answers.append(answer_of(model, last))
             last = model.labels_

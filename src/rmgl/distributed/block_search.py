@@ -1,8 +1,8 @@
 """Exact search on workers, as tasks over pairs of blocks of nearby rows.
 
-The nearest rows are first searched inside every block. The distances found there bound the search:
-pairs of blocks that are farther apart are skipped, and a task over a pair of blocks returns only
-rows that are nearer than the known ones.
+The nearest rows are first searched for inside every block. The distances found there bound the
+search: pairs of blocks that are farther apart are skipped, and a task over a pair of blocks returns
+only rows that are nearer than the known ones.
 """
 
 from __future__ import annotations

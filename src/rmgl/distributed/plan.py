@@ -49,9 +49,9 @@ class Plan:
     widths: tuple[int, ...]
     """Number of columns of each view."""
     length: int
-    """Number of neighbors searched for every row."""
+    """Number of neighbors to search for, for every row."""
     n_neighbors: int
-    """Number of neighbors that every row keeps, fewer than are searched."""
+    """Number of neighbors that every row keeps, fewer than are searched for."""
     threads: tuple[int, ...]
     """Number of threads of each worker."""
     limits: tuple[int, ...]
@@ -85,7 +85,7 @@ class Plan:
 
     @property
     def spaces(self) -> tuple[int, ...]:
-        """Number of columns of each space in which neighbors are searched."""
+        """Number of columns of each space in which neighbors are searched for."""
         return space_widths(self.widths)
 
     @property
@@ -187,7 +187,7 @@ def expected_length(n_rows: int, n_neighbors: int) -> int:
 
 
 def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
-    """Return the number of neighbors searched for every row. Local scaling always needs some."""
+    """Return how many neighbors of each row are searched for. Local scaling always needs some."""
     if isinstance(candidates, Integral) and not isinstance(candidates, bool):
         return max(LISTED, int(candidates))
     return expected_length(n_rows, n_neighbors)

@@ -58,7 +58,7 @@ def current_client() -> Any:
 
 
 class Future(Protocol):
-    """Result of a task, kept by the workers: a `distributed.Future`, as Dask is optional."""
+    """Result of a task, kept by the workers. Stands for `distributed.Future`: Dask is optional."""
 
     def done(self) -> bool: ...
 

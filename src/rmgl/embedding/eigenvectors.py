@@ -119,7 +119,7 @@ def smallest_eigenvectors(
     `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
     eigenvalue 0. `alike` numbers the nodes: nodes with the same number, from 0 to less than the
     number of nodes, have the same edges (None: unknown). A checkpoint keeps the eigenvectors of
-    large graphs. With a `balance`, it solves (L + t U) q = lambda C q, and Q' C Q = I.
+    large graphs. With a `balance`, the problem is (L + t U) q = lambda C q, and Q' C Q = I.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Fragments:
 
     small_cluster: float = ranged(0.15, 0.0, 1.0)
     """Cluster size, relative to the mean size, below which a cluster that is not an island is a
-    fragment (0: no cluster is). The report notes islands that are smaller."""
+    fragment (0: no cluster is). The report notes if the smallest cluster is below this size."""
     island_links: float = ranged(0.05, 0.0, 1.0)
     """Maximum share of a cluster's links that may lead out of it for the cluster to count as an
     island."""

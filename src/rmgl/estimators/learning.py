@@ -33,7 +33,7 @@ class Learner(Predictor):
             self._learn_on_workers(X, y, observed, run, client)
 
     def _ready(self, X: Any, y: Any, observed: Any, searching: Searching | None = None) -> Ready:
-        """Check and scale the views. Unscaled data are not kept as well."""
+        """Check and scale the views. The unscaled data are not kept."""
         parameters, X = self._parameters, [X] if is_given_view(X) else X
         views = Views.of(X, self.views, align=self.align, observed=observed)
         self._check_cells(views)

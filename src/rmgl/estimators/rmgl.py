@@ -161,10 +161,11 @@ class RMGL(Learner, Presenter, Subsetter):
     layers_ : list of Layer
         One per view, each with its adjacency, Laplacian and certificate. With automatic choices,
         two layers may follow: "consensus", if there are several views, and "neighbors", the
-        nearest-neighbor graph of the concatenated views. There is no "neighbors" layer if
-        `components` is True or if entities share too few views. The layer of a view is learned on
-        the entities observed in it, and tr(L_m) is their number. The other entities have no edges
-        in it. With automatic choices, rows of zeros are treated as missing.
+        nearest-neighbor graph of the concatenated views. Neither exists if all views are networks
+        or if entities share too few views, and there is no "neighbors" layer if `components` is
+        True. The layer of a view is learned on the entities observed in it, and tr(L_m) is their
+        number. The other entities have no edges in it. With automatic choices, rows of zeros are
+        treated as missing.
     alpha_, beta_ : arrays
         Values of alpha and beta that were used, one per layer.
     view_weights_ : array of shape (M,)
@@ -219,7 +220,7 @@ class RMGL(Learner, Presenter, Subsetter):
     view_names_ : list of str
         Names of the views.
     n_features_in_ : int
-        Total number of columns in all views.
+        Total number of columns in all views that have columns.
     fitted_ : FittedModel
         All of these attributes in one immutable object. If a fit fails, the model keeps the
         previous object.

@@ -150,7 +150,7 @@ def to_markdown(table: dict[str, Any]) -> str:
         f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned "
         "with labels*: the best setting of the listed grid (for RMGL's layers, the setting that "
         "is best for Q). *Defaults*: without labels (for RMGL, the light coupling of "
-        "`model.defaults`; its automatic choice is in docs/quality.md).",
+        "`rmgl.model.problems`; its automatic choice is in docs/quality.md).",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
         "|---|---|---|---|---|",

@@ -141,7 +141,7 @@ def own_share(share: Share | None) -> str:
     assert share is not None
     return (
         f"{percent(share.found)} of the nearest neighbors in this view are in the same cluster, "
-        f"{percent(share.chance)} are expected by chance"
+        f"compared with the {percent(share.chance)} expected by chance"
     )
 
 

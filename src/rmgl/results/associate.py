@@ -224,7 +224,7 @@ def values_in_words(column: Outcome, labels: Labels, n_clusters: int) -> tuple[s
 def _shares(column: Outcome, own: Vector) -> str:
     """Describe the shares of the most frequent values."""
     counts = np.bincount(own.astype(np.intp), minlength=len(column.levels))
-    if column.kind == "truth value":
+    if column.kind == "Boolean":
         return f"{counts[1] / own.size:.0%} {column.levels[1]}"
     most = [at for at in np.argsort(-counts, kind="stable")[:SHOWN_LEVELS] if counts[at]]
     more = ", ..." if np.count_nonzero(counts) > len(most) else ""

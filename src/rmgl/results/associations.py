@@ -19,7 +19,7 @@ class Association:
 
     column: str
     kind: str
-    """Kind of the column: number, date, duration, ordered category, truth value, category,
+    """Kind of the column: number, date, duration, ordered category, Boolean, category,
     survival, or left out.
     """
     test: str

@@ -102,10 +102,11 @@ def _fragments(n: int, rows: str, subject: str = "") -> str:
 
 
 def _placed(n: int, others: int, subject: str = "") -> str:
+    without, later = ("it", "It was") if n == 1 else ("them", "They were")
     return (
         f"{_count(n, 'entity is', 'entities are')} missing from a view. Each view separates only "
-        f"some of the clusters, so the model was learned from the {others:,} other entities, and "
-        "those with missing views were placed afterwards like new rows (placed_)."
+        f"some of the clusters, so the model was learned without {without}, from the {others:,} "
+        f"other entities. {later} placed afterwards, as new rows are (placed_)."
     )
 
 

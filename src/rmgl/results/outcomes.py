@@ -20,7 +20,7 @@ from rmgl.views.encoding import LEFT_OUT, TableColumn, cells_of, level_text, lis
 from rmgl.views.incomplete import lookalikes
 
 Vector = NDArray[np.float64]
-CATEGORIES = ("category", "truth value")
+CATEGORIES = ("category", "Boolean")
 """Kinds of columns with unordered values."""
 MOST_LEVELS = 50
 """Maximum number of values of a category. Rarer values are merged."""
@@ -244,8 +244,8 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
     measured = column.measure(values)
     kind = column.kind
     if kind == "number" and np.isin(measured[np.isfinite(measured)], (0.0, 1.0)).all():
-        kind = "truth value"  # as most files write Booleans
-    levels = ("False", "True") if kind == "truth value" else column.levels
+        kind = "Boolean"  # as most files write Booleans
+    levels = ("False", "True") if kind == "Boolean" else column.levels
     return Outcome(name, kind, placed(measured), levels)
 
 

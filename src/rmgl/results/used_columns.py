@@ -5,7 +5,7 @@ Columns are compared by name with the columns of all views, and by content with 
 features. Scaling changes numbers but keeps their order. A column therefore matches a feature if
 both put the entities into the same order, or into reverse order, with the same ties. With few
 distinct values, this can happen by chance, so a match counts only if chance would produce it in
-less than one of a million tables. Rows that are divided by their lengths or sums do not keep the
+fewer than one in a million tables. Rows that are divided by their lengths or sums do not keep the
 order of a column, so only names are compared for them.
 """
 
@@ -70,7 +70,7 @@ def _all_columns(outcomes: Outcomes) -> list[Outcome]:
         times, events = survival.names
         columns += [
             Outcome(times, "number", survival.times),
-            Outcome(events, "truth value", survival.events),
+            Outcome(events, "Boolean", survival.events),
         ]
     return columns
 

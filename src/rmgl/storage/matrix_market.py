@@ -55,7 +55,7 @@ def read_matrix(path: Path, wanted: Selection) -> Table:
         )
         raise ValueError(
             f"it has {n_rows} rows and {n_columns} columns, but the files beside it "
-            f"list {counts}: list one name for each row and column"
+            f"list {counts}: list one name for each entity or column"
         )
     both = ids is not None and columns is not None
     transposed = turned and (both or not as_written)  # 10x Genomics writes one row for each feature

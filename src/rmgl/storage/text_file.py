@@ -3,8 +3,9 @@
 1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252
    (`read_characters`).
 2. Fields are separated by tabs in .tsv files. In others, the separator is the first of semicolon,
-   tab and vertical bar that divides the first 20 lines into equally many fields, unless commas do
-   so, too, and into more fields. Otherwise it is the comma. Quoted fields may contain line breaks.
+   tab and vertical bar that divides the first 20 lines into equally many fields. A tab or a
+   vertical bar is not chosen if commas also do so, and into more fields. Otherwise it is the
+   comma. Quoted fields may contain line breaks.
 3. All lines have as many fields as the first. Empty lines are allowed only at the end.
 4. The first line holds column names or is a row (`find_header`).
 5. Numbers have decimal points, or decimal commas if a cell such as 1,5 or 1.234,5 shows them. Both
@@ -12,7 +13,7 @@
    comma is decimal in files with semicolons (`find_notation`).
 6. `NO_VALUE` lists the marks of missing cells in all columns. If all other cells of a column are
    numbers or marks in `NO_NUMBER`, it is a column of numbers. If at least half of them are,
-   the others are mistakes. Else it holds truth values or texts.
+   the others are mistakes. Else it holds Booleans or texts.
 
 `pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because
 pandas does not report the line of a cell, and pads lines that are too short. Rule 5 is implemented
@@ -246,7 +247,7 @@ class Sheet:
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
-        """Return numbers, truth values or texts. Raise an error if only most cells are numbers."""
+        """Return numbers, Booleans or texts. Raise an error if only most cells are numbers."""
         cells = values.astype(object).where(values.notna(), None).tolist()
         present = [cell for cell in cells if cell is not None]
         if present and all(isinstance(cell, bool) for cell in present):
@@ -278,5 +279,5 @@ def pandas_version(pandas: Any) -> tuple[int, int]:
 
 
 def plain(values: Any) -> Any:
-    """Return a column that pandas has read as an array of floats or as truth values."""
+    """Return a column that pandas has read as an array of floats or as Booleans."""
     return values.tolist() if values.dtype.kind == "b" else values.to_numpy(dtype=np.float64)

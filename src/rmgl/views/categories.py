@@ -1,6 +1,6 @@
 """Weights of the categories of a table relative to its numbers.
 
-Numbers have a scale, their range. Categories, truth values and numbers with two values have none.
+Numbers have a scale, their range. Categories, Booleans and numbers with two values have none.
 The weight of such a column depends on how far the other columns confirm it (`rmgl.views.halves`).
 It has full weight from 0.2 of the mean reliability of the columns of its table.
 """

@@ -292,7 +292,7 @@ def _plain(name: str, X: Any) -> Any:
     # a table with only sparse columns
     if getattr(X, "ndim", 0) == 2 and X.shape[1] and hasattr(X, "sparse"):
         try:
-            X = X.sparse.to_coo()  # scikit-learn before 1.9 would make truth values dense
+            X = X.sparse.to_coo()  # scikit-learn before 1.9 would make Booleans dense
         except (ValueError, TypeError) as error:
             raise type(error)(f"view {name!r}: {error}") from error
     if sparse.issparse(X):

@@ -89,7 +89,7 @@ def kind_of(name: str, values: Any) -> TableColumn:
     if hasattr(kind, "categories"):
         return _category(name, different, len(present), "a categorical column")
     if is_bool_dtype(kind):
-        return TableColumn(name, "truth value", "")
+        return TableColumn(name, "Boolean", "")
     if is_number:
         return TableColumn(name, "number", "")
     if is_datetime64_any_dtype(kind) or hasattr(kind, "freq"):
@@ -105,7 +105,7 @@ def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) 
 
     content = pd.api.types.infer_dtype(present, skipna=True)
     if content == "boolean":
-        return TableColumn(name, "truth value", "")
+        return TableColumn(name, "Boolean", "")
     if content in ("integer", "floating", "mixed-integer-float", "decimal"):
         return TableColumn(name, "number", "")
     if content in ("date", "datetime", "datetime64"):

@@ -1,6 +1,6 @@
 """Encode tables with columns of any kind as numbers.
 
-A number stays unchanged. A truth value becomes 0 or 1, a date or duration a number of days, an
+A number stays unchanged. A Boolean becomes 0 or 1, a date or duration a number of days, an
 ordered category its rank 0, 1, 2, ..., and a category one column of zeros and ones for each of its
 values. The scaling of such a view (`rmgl.views.scaling.fit_mixed`) divides measured columns by
 their range, and zeros and ones by the square root of 2. Every column of the table then adds at most
@@ -27,7 +27,7 @@ from rmgl.checks import Unsound
 from rmgl.views.dates import days_of, days_since_1970
 
 Vector = NDArray[np.float64]
-MEASURED = ("number", "truth value", "date", "duration", "ordered category")
+MEASURED = ("number", "Boolean", "date", "duration", "ordered category")
 """Kinds of columns that become one column of numbers."""
 LEFT_OUT = "left out"
 COLUMN_KINDS = (*MEASURED, "category", LEFT_OUT)
@@ -135,8 +135,8 @@ class Encoding:
 
     @cached_property
     def unmeasured(self) -> NDArray[np.bool_]:
-        """Mask of the columns of numbers that are zeros and ones, of categories or truth values."""
-        return self._features_of("category", "truth value")
+        """Mask of the columns of numbers that are zeros and ones, of categories or Booleans."""
+        return self._features_of("category", "Boolean")
 
     @cached_property
     def numbers(self) -> NDArray[np.bool_]:
@@ -211,13 +211,13 @@ class Encoding:
         individually.
         """
         sentences = []
-        for kind in ("number", "truth value"):
+        for kind in ("number", "Boolean"):
             names = [column.name for column in self.columns if column.kind == kind]
             if names:
                 plural = "s" if len(names) > 1 else ""
                 sentences.append(f"{len(names):,} {kind}{plural}: {listed(names)}")
         for column in self.used:
-            if column.kind not in ("number", "truth value"):
+            if column.kind not in ("number", "Boolean"):
                 sentences.append(f"{column.name}: {column.kind} ({column.reason})")
         for column in self.columns:
             if column.kind == "number" and column.reason:

@@ -178,7 +178,7 @@ def lookalike_hint(labels: Labels) -> str:
 def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> list[Mask | None]:
     """Return one boolean mask of rows per view. None if all rows are observed.
 
-    `observed` is a table of truth values with one column per view, or a list or dict with one mask
+    `observed` is a table of Booleans with one column per view, or a list or dict with one mask
     per view. If both have row labels, the table must have the row labels `index` of the views.
     """
     if observed is None:

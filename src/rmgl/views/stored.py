@@ -205,7 +205,7 @@ def opened_zarr(name: str, path: Path) -> Any:
 
 
 def with_groups(named: Named) -> Named:
-    """Replace zarr groups by their 2-D arrays, under their own names if there is one group only."""
+    """Replace zarr groups by their 2-D arrays, under their own names if it is the only view."""
     views = []
     for name, X in named:
         is_folder = isinstance(X, os.PathLike) and is_zarr_folder(Path(X))
