@@ -1,8 +1,6 @@
 """The benchmarks run, in their quick form, and their report is made of what they measured."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +17,13 @@ pytestmark = [
 
 
 def bench(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *map(str, arguments)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    """Run a command of the benchmarks in this process: only its workers have processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT)
+        patch.chdir(ROOT)
+        from benchmarks.__main__ import main
+
+        main(list(map(str, arguments)), standalone_mode=False)
 
 
 @pytest.fixture(scope="module")
