@@ -170,7 +170,7 @@ def test_the_tile_shows_what_the_verdict_rests_on(content):
     report = content.report
     refits = report.refits
     strength = refits.resampled * np.sqrt(refits.separation)
-    assert f"strength {strength:.2f} (0 none, 1 complete)" in tiles(content)
+    assert f"strength {strength:.2f} (0: none, 1: complete)" in tiles(content)
     assert f"separation {refits.separation:.2f}" in tiles(content)
     known = Refits(resampled=0.9)
     for kind, refits, words in (

@@ -53,7 +53,7 @@ def what_trust_rests_on(report: Report) -> str:
     if refits.strength is None:
         return f"stability {refits.resampled:.2f} (1: identical); separation unknown"
     return (
-        f"strength {refits.strength:.2f} (0 none, 1 complete): stability {refits.resampled:.2f} "
+        f"strength {refits.strength:.2f} (0: none, 1: complete): stability {refits.resampled:.2f} "
         f"times the square root of separation {refits.separation:.2f}"
     )
 
@@ -130,9 +130,14 @@ def most_important(names: Sequence[str], inside: Sequence[Share | None]) -> str:
     if explain_alike(inside):
         return "; all views explain them equally well"
     first, last = order[0], order[-1]
+    best, least = inside[first], inside[last]
+    assert best is not None
+    assert least is not None
     return (
-        f"; view {one_line(names[first])} explains them best ({own_share(inside[first])}) and "
-        f"{one_line(names[last])} least ({own_share(inside[last])})"
+        f"; view {one_line(names[first])} explains them best ({percent(best.found)} of the nearest "
+        "neighbors in this view alone are in the same cluster; by chance, "
+        f"{percent(best.chance)} would be) and {one_line(names[last])} least "
+        f"({percent(least.found)}; by chance, {percent(least.chance)})"
     )
 
 

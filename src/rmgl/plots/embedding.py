@@ -174,7 +174,7 @@ def plot_embedding(
     if method in NEIGHBOR_METHODS and not _has_neighbors(rows):
         method = "pca"
     names = {
-        "neighbors": "neighbors in the rows of Q, together",
+        "neighbors": "neighbor layout of the rows of Q",
         "tsne": "t-SNE of the rows of Q",
         "pca": "principal components of the rows of Q",
         "last": "last two columns of Q",
