@@ -15,7 +15,6 @@ from rmgl.page.words import (
     about_places,
     choices,
     explain_alike,
-    listed,
     one_line,
     own_share,
     percent,
@@ -26,6 +25,7 @@ from rmgl.page.words import (
     warnings_of,
     what_trust_rests_on,
 )
+from rmgl.results.findings import listed
 from rmgl.results.standing import agreement_of_views
 
 DIRECTIONS = {

@@ -217,16 +217,3 @@ def percent(share: float) -> str:
     if share != share:
         return "unknown"
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
-
-
-def listed(names: Sequence[str], nothing: str = "none") -> str:
-    """Join names with commas and a final "and".
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed([])
-    ('a, b and c', 'none')
-    """
-    if len(names) < 2:
-        return names[0] if names else nothing
-    return f"{', '.join(names[:-1])} and {names[-1]}"

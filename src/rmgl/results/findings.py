@@ -8,7 +8,7 @@ for choices and measurements, in `rmgl.results.weak_points` for weak evidence, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
@@ -72,6 +72,19 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     return said
 
 
+def listed(names: Sequence[str], nothing: str = "none") -> str:
+    """Join names with commas and a final "and".
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed([])
+    ('a, b and c', 'none')
+    """
+    if len(names) < 2:
+        return names[0] if names else nothing
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def _count(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
 
@@ -96,8 +109,8 @@ def _missing_cells(subject: str, missing: int, cells: int, share: float, rows: i
 def _fragments(n: int, rows: str, subject: str = "") -> str:
     return (
         f"{_count(n, 'entity belongs', 'entities belong')} to fragments, small groups with hardly "
-        "any edge weight to the rest. They are left out of the embedding and take the labels of "
-        f"their neighbors (fragments_, {rows})."
+        "any edge weight to the rest. Fragments are left out of the embedding, and their entities "
+        f"take the labels of their neighbors (fragments_, {rows})."
     )
 
 
@@ -128,13 +141,10 @@ def _pairs_apart(subject: str, share: float) -> str:
 def _uncertain_number(chosen: int, others: list[int], subject: str = "") -> str:
     if not others:
         return "the number of clusters is uncertain"
-    listed = " and ".join(map(str, others))
-    if len(others) > 2:
-        listed = f"{', '.join(map(str, others[:-1]))} and {others[-1]}"
-    if len(others) >= MANY_NUMBERS:
-        listed = f"{min(others)} to {max(others)}"
+    many = len(others) >= MANY_NUMBERS
+    numbers = f"{min(others)} to {max(others)}" if many else listed([str(k) for k in others])
     fit = "fits" if len(others) == 1 else "fit"
-    return f"the number of clusters is uncertain: {listed} {fit} about as well as {chosen}"
+    return f"the number of clusters is uncertain: {numbers} {fit} about as well as {chosen}"
 
 
 def _small_cluster(size: int, subject: str = "") -> str:
