@@ -26,11 +26,11 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
         for name in ("stability", "separation", "strength")
     }
     yield (
-        f"{len(known)} clusterings of public and generated data sets, and of subsets of their rows "
-        "and classes, with the number of classes given. Rank correlations with the adjusted Rand "
-        "index: "
-        + ", ".join(f"{name} {value:.2f}" for name, value in ranks.items())
-        + ". The package ships the quartiles of this table."
+        f"This section uses {len(known)} clusterings of public and generated data sets, and of "
+        "subsets of their rows and classes, with the number of classes given. The rank correlation "
+        "with the adjusted Rand index is "
+        + ", ".join(f"{value:.2f} for {name}" for name, value in ranks.items())
+        + ". The package ships the quartiles in the first table."
     )
     place = np.digitize([row["strength"] for row in known], EDGES) - 1
     yield table(
@@ -65,12 +65,13 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
         return  # a quick run, or the data sets are not there
     yield "## Is the range of numbers calibrated?"
     yield (
-        f'`n_clusters="auto"` on {len(known)} public data sets and subsets of their rows and '
-        "classes. *In the range*: the reported range contains the number of classes. *Near*: the "
-        "chosen number differs from the number of classes by at most one, or by at most a fifth. "
-        "The package ships the shares in this table. We chose the rule on these data, and many of "
-        f"them are parts of the same {len({row['dataset'] for row in known})} data sets, so "
-        "results on other data may be worse."
+        f'This section evaluates `n_clusters="auto"` on {len(known)} public data sets and subsets '
+        "of their rows and classes. *In the range*: the reported range contains the number of "
+        "classes. *Near*: the chosen number differs from the number of classes by at most one, or "
+        "by at most a fifth. The package ships the shares in this table. We chose the rule on "
+        "these data, and many of them are parts of the same "
+        f"{len({row['dataset'] for row in known})} data sets, so results on other data may be "
+        "worse."
     )
     groups = {word: [row for row in known if row["confidence"] == word] for word in WORDS}
     yield table(
@@ -102,10 +103,10 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
     clouds = [row for row in made if row["dataset"].startswith("cloud")]
     high = sum(row["confidence"] == "high" for row in clouds)
     yield (
-        f"Of {len(clouds)} clouds without clusters, {high} have a number with high confidence. Of "
-        f"{len(made) - len(clouds)} generated sets of complementary views, {wrong} have a wrong "
-        "number with high confidence: if each view separates only some of the clusters, the chosen "
-        "number is too low."
+        f"For {high} of {len(clouds)} clouds without clusters, the confidence in the chosen number "
+        f"is high. For {wrong} of {len(made) - len(clouds)} generated sets of complementary views, "
+        "the chosen number is wrong although the confidence is high: if each view separates only "
+        "some of the clusters, the chosen number is too low."
     )
 
 

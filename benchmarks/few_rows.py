@@ -90,7 +90,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         f"From every data set, {N_ROWS} rows are drawn at random from at most {MOST_CLASSES} of "
         "its classes (a smaller data set is used as it is). The table shows the mean NMI over "
         "draws, the difference from spectral clustering of the concatenated views, the standard "
-        f"deviation of this difference, and the share of draws that lose more than {LOSS}."
+        f"deviation of this difference, and the share of draws in which RMGL is more "
+        f"than {LOSS} worse."
     )
     lines, apart = [], []
     for name in datasets:

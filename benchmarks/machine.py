@@ -23,9 +23,9 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         return
     yield "## Machine"
     yield (
-        "The limits on this page are computed from two rates: those of products of two square "
-        "matrices (GEMM, with numpy's BLAS), and of a compiled sum over a long array, which reads "
-        "memory as fast as the machine delivers it. The rates are medians."
+        "The limits on this page are computed from two rates: that of products of two square "
+        "matrices (GEMM, with numpy's BLAS), and that of a compiled sum over a long array, which "
+        "reads memory as fast as the machine delivers it. The rates are medians."
     )
     yield table(
         ["what", "threads", "per second"],

@@ -30,9 +30,9 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## New rows"
     yield (
         "`predict` labels new rows of the mixture with a model that was just fitted with the "
-        "defaults. *Again* is the median of additional calls. The *limit* is the time of the "
-        "products of all new rows with all fitted rows in every searched space, at the rate of "
-        "GEMM in single precision."
+        "defaults. *Again* is the median of additional calls. The *limit* is the time needed to "
+        "compute the products of all new rows with all fitted rows in every searched space, at the "
+        "rate of GEMM in single precision."
     )
     head = [
         "fitted",

@@ -10,11 +10,12 @@ from benchmarks.tables import table
 def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Dask workers"
     yield (
-        "The mixture on Dask workers with one thread each, all on this machine, compared with one "
-        "thread without workers (0 workers). The process that fits the model has as many threads "
-        "as there are workers (`n_jobs`, shown in the *threads* column). *Search* finds the 30 "
-        "nearest neighbors in the second view, and *fit* runs with the defaults. *Moved* is the "
-        "amount of data that the workers sent to one another and to the client."
+        "The table shows searches and fits of the mixture on Dask workers with one thread each, "
+        "all on this machine, compared with one thread without workers (0 workers). The process "
+        "that fits the model has as many threads as there are workers (`n_jobs`, shown in the "
+        "*threads* column). *Search* finds the 30 nearest neighbors in the second view, and *fit* "
+        "runs with the defaults. *Moved* is the amount of data that the workers sent to one "
+        "another and to the client."
     )
     done = [row for row in rows if row["status"] == "ok"]
     seconds = {(row["what"], row["n"], row["workers"]): row["seconds"] for row in done}

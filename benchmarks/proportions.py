@@ -104,16 +104,16 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     found = compare(rows)
     yield "## Time compared with spectral clustering"
     yield (
-        "Seconds to compute the labels with one thread: `RMGL(n_clusters=K, random_state=0, "
-        "n_jobs=1).fit_predict(views)`, compared with scikit-learn's "
-        '`SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
+        "The table shows the seconds needed to compute the labels with one thread: "
+        "`RMGL(n_clusters=K, random_state=0, n_jobs=1).fit_predict(views)`, compared with "
+        'scikit-learn\'s `SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
         "random_state=0).fit_predict(table)` on one table of all views. The table is scaled as "
         "RMGL scales the views, before the clock starts. *Report* is the time of the first access "
         "to `report_`, which refits the model several times. Each time is the median over several "
         "fresh processes with one call each; the two methods take turns. *Passes* counts the "
         "passes over the candidate edges in the last solve of all layers, and *rounds* counts the "
-        "rounds of layers and embedding. The *limit* is the time of the products of all pairs of "
-        "rows in every view, at the rate of GEMM in single precision with one thread."
+        "rounds of layers and embedding. The *limit* is the time needed to compute the products of "
+        "all pairs of rows in every view, at the rate of GEMM in single precision with one thread."
     )
     yield f"**{summary(found)}**"
     yield table(HEAD, [line(one, rates) for one in sorted(found, key=lambda one: one.ratio)])

@@ -60,9 +60,9 @@ def times_section(rows: list[Row], output: Path) -> Iterable[str]:
     ]
     yield "## Whole fits"
     yield (
-        "Seconds that every method of [quality](quality.md) takes with its defaults and one "
-        "thread, on the data sets that all methods ran on. `mfeat` is the handwritten digits, with "
-        "2000 rows in six views."
+        "The table shows the seconds that every method in [quality](quality.md) takes with its "
+        "defaults and one thread, on the data sets that all methods ran on. `mfeat` is the "
+        "handwritten digits, with 2000 rows in six views."
     )
     order = sorted(methods, key=lambda m: value(by_name.get(("mfeat", m)), "seconds"))
     cells = [[entry(by_name[d, m], "seconds", "{:.3g}") for d in datasets] for m in order]
@@ -299,8 +299,8 @@ def cell_of(rows: list[Row]) -> str:
 def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Networks"
     yield (
-        "RMGL, with its defaults, uses the words together with the links as networks "
-        "(`rmgl.Network`, also with `learn=True`), the links as features, or the words alone. "
+        "RMGL runs with its defaults on the words and the links as networks (`rmgl.Network`, also "
+        "with `learn=True`), on the words and the links as features, or on the words alone. "
         "SC-ML, multiplex Leiden and spectral clustering of the sum of all networks use the "
         "networks and the 15 nearest neighbors of the words. The networks of webkb connect pages "
         "that link to the same pages. These data sets are multiplex networks without features: "

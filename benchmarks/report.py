@@ -145,10 +145,10 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## One layer"
     cells = {(row["view"], row["n"], row["regime"], row["method"]): row for row in rows}
     yield (
-        "Seconds to compute a layer from the data, including the distances, to a KKT residual of "
-        "1e-6. *Newton* is `learn_layer(X, alpha)`, which uses certified lists of neighbors for "
-        "sparse layers of 2000 nodes. A *pass* reads all candidate pairs once. The other solvers "
-        "pass over all pairs."
+        "The table shows the seconds needed to compute a layer from the data, including the "
+        "distances, to a KKT residual of 1e-6. *Newton* is `learn_layer(X, alpha)`, which uses "
+        "certified lists of neighbors for sparse layers of 2000 nodes. A *pass* reads all "
+        "candidate pairs once. The other solvers pass over all pairs."
     )
     yield own_solvers(cells)
     for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges per node")):
@@ -215,17 +215,17 @@ def own_solvers(cells: dict[tuple, Row]) -> str:
 def mean_ratio(ratios: dict[tuple[str, str], list[float]], name: str) -> str:
     paper, sparse = ratios.get((name, "paper"), []), ratios.get((name, "sparse"), [])
     means = [
-        f"{title} {number(float(np.exp(np.mean(np.log(found)))))} ({len(found)} layers)"
+        f"{number(float(np.exp(np.mean(np.log(found)))))} for {title} ({len(found)} layers)"
         for title, found in (
-            ("all", paper + sparse),
+            ("all layers", paper + sparse),
             ("the paper's alpha", paper),
-            ("sparse", sparse),
+            ("sparse layers", sparse),
         )
         if found
     ]
     what = "Newton" if name == "auto" else "Newton over all pairs"
     return (
-        f"- Geometric mean of dual ascent's seconds divided by those of {what}: "
+        f"- The geometric mean of dual ascent's seconds divided by those of {what} is "
         + ", ".join(means)
         + "."
     )

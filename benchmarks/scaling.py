@@ -24,9 +24,9 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "oriented gradients). *Neighbors* includes the search for candidate edges, its "
         "certificate, and the choice of all parameters. A certified layer is exact over all pairs "
         "of rows. Memory is the peak memory of the process in each stage. The *limit* is the time "
-        "of the products of all pairs of rows, once in each view and once in the concatenated "
-        "views, at the rate of GEMM in single precision; a search that rules out whole tiles can "
-        "beat it."
+        "needed to compute the products of all pairs of rows, once in each view and once in the "
+        "concatenated views, at the rate of GEMM in single precision. A search that rules out "
+        "whole tiles can beat this limit."
     )
     finished = [row for row in rows if done(row)]
     chosen = [row for row in finished if "stages" in row["extra"]]

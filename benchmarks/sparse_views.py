@@ -16,14 +16,15 @@ MIB = 1 << 20
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## Sparse views"
     yield (
-        "Documents on 20 topics in two views of 50,000 words each. A document contains about 100 "
-        "of the words, a quarter of which are drawn from the words of its topic. Seconds to "
-        "compute the labels with the defaults and one thread, compared with scikit-learn's "
-        "spectral clustering of both views in one sparse table. *More memory* is the peak memory "
-        "of the process during the call minus its memory before the call; *times the input* "
-        "divides this difference by the size of the non-zeros and their indices. The *limit* is "
-        f"the time needed to read, at the memory's bandwidth, the {ENTRY_BYTES} bytes of every "
-        "non-zero that a product of two rows multiplies, for all pairs."
+        "The data are documents on 20 topics in two views of 50,000 words each. A document "
+        "contains about 100 of the words, a quarter of which are drawn from the words of its "
+        "topic. The table shows the seconds needed to compute the labels with the defaults and one "
+        "thread, compared with scikit-learn's spectral clustering of both views in one sparse "
+        "table. *More memory* is the peak memory of the process during the call minus its memory "
+        "before the call; *times the input* divides this difference by the size of the non-zeros "
+        "and their indices. The *limit* is the time needed to read, at the memory's bandwidth, the "
+        f"non-zeros ({ENTRY_BYTES} bytes each) that are multiplied in the products of all pairs of "
+        "rows."
     )
     found = compare(rows)
     head = [

@@ -47,7 +47,7 @@ def remarks(name: str, table: dict) -> str:
     lead = scores["RMGL (Q)"] - paper_methods[rival]
     place = "as good as" if abs(lead) < 5e-4 else "above" if lead > 0 else "below"
     lines = [
-        f"Tuned, RMGL's Q ({scores['RMGL (Q)']:.3f}) is {place} the best of the paper's "
+        f"When tuned, RMGL's Q ({scores['RMGL (Q)']:.3f}) is {place} the best of the paper's "
         f"other methods ({rival}, {paper_methods[rival]:.3f}); "
         f"kNN spectral reaches {scores['kNN spectral']:.3f}."
     ]

@@ -47,8 +47,8 @@ def quality_table(rows: list[Row]) -> list[str]:
     datasets = set.intersection(*({d for m, d in nmi if m == method} for method in METHODS))
     lines = [
         f": Mean normalized mutual information (NMI) with the classes of {len(datasets)} public "
-        "multi-view data sets, every method at its defaults; the others cluster the concatenated "
-        "views (`python -m benchmarks quality`).",
+        "multi-view data sets, for every method with its defaults; the methods other than rmgl "
+        "cluster the concatenated views (`python -m benchmarks quality`).",
         "",
         "| method | mean NMI | best on |",
         "|---|---|---|",

@@ -235,7 +235,7 @@ def test_tables_of_categories_with_jaccard_distances_are_not_trusted(seed):
     table = "column 0 to column 1 of view 'a' x column 2 to column 4 of view 'a'"
     said = str(model.report_.trust)
     assert said.startswith(
-        f"poor: the clusters are the cross-tabulation of {table}, and add nothing to it"
+        f"poor. The clusters are the cross-tabulation of {table}, and add nothing to it"
     )
 
 
@@ -252,10 +252,10 @@ def test_a_category_beside_bits_is_not_trusted(metric, n_levels):
     )
     assert adjusted_rand_score(level, model.labels_) == 1.0
     reason = (
-        f"the clusters are the cross-tabulation of column 0 to column {n_levels - 1} of view "
+        f"The clusters are the cross-tabulation of column 0 to column {n_levels - 1} of view "
         "'view_0', and add nothing to it"
     )
-    assert str(model.report_.trust).startswith(f"poor: {reason}")
+    assert str(model.report_.trust).startswith(f"poor. {reason}")
 
 
 def test_two_views_of_one_category_each_are_not_trusted(columns):

@@ -63,14 +63,14 @@ def test_what_was_not_examined_is_not_good():
     assert "not tested" in unexamined.reasons[0]
     many = judge(replace(GOOD, refits=None, n_entities=100, sizes=np.repeat([2, 1], [49, 2])))
     assert str(many) == (
-        "poor: there are too few entities per cluster to test whether the clusters persist when "
+        "poor. There are too few entities per cluster to test whether the clusters persist when "
         "some entities are left out"
     )
     few = judge(replace(GOOD, refits=None, n_entities=3))
     assert few.word == "poor"
     assert "too few entities" in few.reasons[0]
     one = judge(replace(GOOD, refits=None, sizes=np.array([300])))
-    assert str(one) == "poor: there is only one cluster, so there is nothing to compare"
+    assert str(one) == "poor. There is only one cluster, so there is nothing to compare"
 
 
 @pytest.mark.parametrize(("stability", "word"), [(0.81, "fair"), (0.79, "poor")])

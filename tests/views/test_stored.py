@@ -109,8 +109,8 @@ def bad_stored(folder):
     yield folder / "none.npy", "no such file or folder"
     yield dask.delayed(np.ones((60, 2))), "view 'a' is a dask.delayed object.*from_delayed"
     yield dd.from_pandas(table, npartitions=2)["size"], "view 'a' is a Dask Series with 1 dimension"
-    yield folder / "parquet", "view 'a': .*parquet cannot be read as a Parquet file or a folder"
-    yield folder / "text.parquet", "cannot be read as a Parquet file"
+    yield folder / "parquet", "view 'a': .*parquet has 0 rows and 0 columns"
+    yield folder / "text.parquet", "cannot read .*text.parquet as Parquet"
     yield folder / "empty.zarr", "view 'a' is a zarr group that contains no 2-D arrays"
     yield folder / "broken.zarr", "view 'a': .* neither a zarr array nor a group"
 

@@ -150,7 +150,7 @@ class NumberOfClusters:
                 f"the {name} of numbers of clusters", np.nan_to_num(values), self.candidates.shape
             )
         if self.chosen not in self.candidates or self.chosen < 1:
-            raise Unsound(f"{self.chosen} clusters were chosen, which is not among the candidates")
+            raise Unsound(f"the chosen number of clusters, {self.chosen}, is not a candidate")
         if (self.resolutions is None) != (self.parts is None):
             raise Unsound("resolutions without their parts, or parts without their resolutions")
         if self.resolutions is not None and self.parts is not None:

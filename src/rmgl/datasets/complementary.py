@@ -256,8 +256,8 @@ def _groups(layout: Any, n_clusters: Any, n_views: Any, random: np.random.Random
         groups = LAYOUTS[layout](int(n_clusters), int(n_views), random)
     if np.unique(groups, axis=1).shape[1] < groups.shape[1]:
         raise ValueError(
-            f"layout={layout!r}: two clusters are in the same group in every view, so no method "
-            "can separate them: separate them in the table, or change n_clusters or n_views"
+            f"layout={layout!r}: two clusters share a group in every view, so no method can "
+            "separate them; change the table, n_clusters or n_views"
         )
     return groups
 

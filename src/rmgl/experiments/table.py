@@ -147,10 +147,10 @@ def to_markdown(table: dict[str, Any]) -> str:
         spread = f"{table['draws']} draws of the data"
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
-        f"{trial}{table['n_rows']} rows. NMI, mean +/- standard deviation over {spread}. *Tuned "
-        "with labels*: the best setting of the listed grid (for RMGL's layers, the setting that "
-        "is best for Q). *Defaults*: without labels (for RMGL, the light coupling of "
-        "`rmgl.model.problems`; its automatic choice is in docs/quality.md).",
+        f"{trial}The data have {table['n_rows']} rows. The table shows the NMI (mean +/- standard "
+        f"deviation over {spread}). *Tuned with labels*: the best setting of the listed grid (for "
+        "RMGL's layers, the setting that is best for Q). *Defaults*: without labels (for RMGL, the "
+        "light coupling of `rmgl.model.problems`; its automatic choice is in docs/quality.md).",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
         "|---|---|---|---|---|",

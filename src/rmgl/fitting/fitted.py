@@ -300,11 +300,11 @@ def check_layer(layer: Layer, n_rows: int, n_views: int) -> None:
 def check_origin(layer: Layer, views: Views) -> None:
     """Raise an error unless a layer can have been learned from its views and networks."""
     if layer.network_share and not views.graphs:
-        raise Unsound("a layer was learned along networks that the model does not have")
+        raise Unsound("a layer was learned from rows and networks, but the model has no networks")
     if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:
         raise Unsound("the layer of a view is given, but the view is not a network")
     if layer.network_share and any(views[view].rows is None for view in layer.views):
-        raise Unsound("a layer was learned along networks from a view that has no rows")
+        raise Unsound("a layer was learned from rows and networks, but a view of it has no rows")
     if layer.role != "view" and any(view in views.graphs for view in layer.views):
         raise Unsound("a layer of the concatenated views has a network among its views")
 

@@ -158,7 +158,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "column": "Column: {subject}: {column}.".format,
     "missing cells": _missing_cells,
     "alpha on local distances": (
-        "alpha: chosen to give an average of {edges} edges per node, with squared distances "
+        "alpha: chosen to give an average of {edges} edges per node. Squared distances are "
         "relative to the distances to the 7th nearest neighbors."
     ).format,
     "alpha on plain distances": (
@@ -187,8 +187,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "no consensus by rule": "No consensus layer is learned, because of the rule {rule!r}.".format,
     "weights by agreement": (
         "Weights: a view counts more if its columns agree with one another, and if its "
-        "layer agrees with the embedding of {reference} (roughness 0: neighbors agree, "
-        "1: they are unrelated)."
+        "layer agrees with the embedding of {reference}. Roughness measures the "
+        "latter (0: neighbors agree, 1: they are unrelated)."
     ).format,
     "weights beyond chance": (
         "Weights: all views that agree with the others more than expected by chance have "
@@ -281,10 +281,10 @@ SENTENCES: dict[str, Callable[..., str]] = {
     # reasons for the verdict
     "evidence of clusters": (
         "refits that leave out a fifth of the entities have an adjusted Rand index of "
-        "{stability:.2f} with these clusters; compared with data without clusters, the "
-        "separation is {separation:.2f} (0: no better, 1: complete); on public data sets "
+        "{stability:.2f} with these clusters; the clusters are separated by {separation:.2f} "
+        "(0: no better than in data without clusters, 1: completely); on public data sets "
         "with known classes, half of the results with similar evidence had an adjusted "
-        "Rand index of {least:.2f} to {most:.2f}"
+        "Rand index of {least:.2f} to {most:.2f} with the classes"
     ).format,
     "stable, not compared": (
         "refits that leave out a fifth of the entities have an adjusted Rand index of "

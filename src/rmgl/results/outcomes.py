@@ -325,8 +325,8 @@ def _times(name: str, values: Any, ids: Any) -> Vector:
         odd = np.flatnonzero((numbers.isna() & values.notna()).to_numpy())
         if odd.size:
             raise ValueError(
-                f"time={name!r} is {quoted(values.iloc[odd[0]])} in row {ids[odd[0]]!r}, "
-                "which is not a number; correct it, or leave it empty"
+                f"time={name!r}: the value {quoted(values.iloc[odd[0]])} in row {ids[odd[0]]!r} is "
+                "not a number; correct it or leave the cell empty"
             )
         times = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.flatnonzero((times < 0) | np.isinf(times))

@@ -228,8 +228,8 @@ class Report:
             lines.append(line(view.name, (*known, *inside)))
         if any(view.inside is not None for view in self.views):
             lines.append(
-                "Inside: share of an entity's 12 nearest neighbors, in each view alone, that "
-                "are in the same cluster. Chance: share expected by chance."
+                "Inside: mean share of an entity's 12 nearest neighbors, in each view alone, that "
+                "are in the same cluster. Chance: the share if clusters were assigned at random."
             )
         reasons = dict.fromkeys(
             view.inside_unknown

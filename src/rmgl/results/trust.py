@@ -42,7 +42,8 @@ class Trust:
         return sentences(self.findings)
 
     def __str__(self) -> str:
-        return f"{self.word}: " + "; ".join(self.reasons)
+        reasons = "; ".join(self.reasons)
+        return f"{self.word}. {reasons[:1].upper()}{reasons[1:]}"
 
 
 @dataclass(frozen=True)

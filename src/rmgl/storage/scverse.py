@@ -341,7 +341,7 @@ def check_observations(model: FittedModel, obs_names: Any) -> None:
     if len(model.labels) != len(obs_names):
         raise ValueError(
             f"the model was fitted on {len(model.labels)} rows, but there are "
-            f"{len(obs_names)} observations: fit it on these"
+            f"{len(obs_names)} observations; fit a model on these observations"
         )
     if model.index is None:
         return

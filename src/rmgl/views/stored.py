@@ -144,12 +144,12 @@ def path_shape(name: str, path: Path) -> tuple[int, int]:
         shape = table.count_rows(), len(table.schema.names)
     except (ValueError, OSError) as error:
         raise ValueError(
-            f"view {name!r}: {path} cannot be read as a Parquet file or a folder of them: {error}"
+            f"view {name!r}: cannot read {path} as Parquet, either a file or a folder: {error}"
         ) from error
     if 0 in shape:
         raise ValueError(
-            f"view {name!r}: {path} cannot be read as a Parquet file or a folder of them: it has "
-            f"{shape[0]} rows and {shape[1]} columns"
+            f"view {name!r}: {path} has {shape[0]} rows and {shape[1]} columns; pass a Parquet "
+            "file or folder with at least one of each"
         )
     return shape
 

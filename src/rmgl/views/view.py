@@ -126,7 +126,7 @@ class View(ABC):
         """Return the view with the entities in another order: entity order[0] comes first."""
 
     def without(self, columns: Sequence[int]) -> View:
-        """Return the view without some columns of its `features`, without names or a scaler."""
+        """Return a copy that lacks some columns of `features`, and has no names and no scaler."""
         raise TypeError(f"view {self.name!r} has no columns of features")
 
     def _entities_of(self, entities: Indices) -> Indices | None:
@@ -327,7 +327,7 @@ class View(ABC):
 
     @property
     def encoding(self) -> Encoding | None:
-        """Encoding of the columns of a table as numbers. None if they were numbers."""
+        """How the columns of a table became numbers, or None if they were numbers already."""
         return None
 
     def own_gaps(self) -> Mask | None:

@@ -223,7 +223,7 @@ class Views:
         return tuple(view.n_missing for view in self)
 
     def refuse_gaps(self, advice: str) -> None:
-        """Raise a ValueError if single cells are missing. `advice` names an alternative."""
+        """Raise a ValueError, with `advice` on what to do, if individual cells are missing."""
         for view in self:
             refuse_gaps(view.name, view.gaps, advice)
 
