@@ -377,7 +377,7 @@ BAD = {
     "h5mu of unknown things": (h5mu_without_encoding, r"a.h5mu: not a readable .h5mu file"),
     "csv that is not text": (
         latin_csv,
-        r"a.csv: byte 2 is not text in UTF-8: save the file in UTF-8",
+        r"a.csv: byte 2 is not valid UTF-8 text: save the file as UTF-8",
     ),
     "no such file": (lambda d: [d / "none.npy"], r"none.npy: no such file"),
     "unknown kind": (lambda d: [write(d / "a.ods", "x")], r"a.ods: unsupported file type"),

@@ -101,7 +101,7 @@ def cluster(
 def place_of(name: str, modalities: Sequence[str]) -> int:
     """Return the position of a modality."""
     if name not in modalities:
-        raise ValueError(f"views names {name!r}, but the modalities are {list(modalities)}")
+        raise ValueError(f"views= names {name!r}, but the modalities are {list(modalities)}")
     return list(modalities).index(name)
 
 

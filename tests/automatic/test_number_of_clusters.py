@@ -357,7 +357,7 @@ def test_the_evidence_as_a_dict_is_valid_json():
 
 @pytest.mark.parametrize(
     ("stability", "words"),
-    [(0.8, "are recovered"), (0.79, "are hardly recovered"), (np.nan, "were not tested")],
+    [(0.8, "are recovered"), (0.79, "are not reliably recovered"), (np.nan, "were not tested")],
 )
 def test_the_table_says_how_stable_parts_are(stability, words):
     (row,) = evidence(stability=(1.0, 0.7, stability, 0.6, 0.5)).table
@@ -432,7 +432,9 @@ def test_confidence_has_its_conditions(changes, confidence):
 
 
 def test_the_reason_says_the_range():
-    assert "of 2 to 6; no other number does about as well" in evidence().reason
+    reason = evidence().reason
+    assert "chosen from 2 to 6: modularity" in reason
+    assert "no other number does about as well" in reason
     many = evidence(modularity=(0.8,) * 5, silhouette=(0.9,) * 5)
     assert "; 2 to 6 do about as well" in many.reason
 

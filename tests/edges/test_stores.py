@@ -42,7 +42,7 @@ def test_near_duplicates_far_from_the_origin_keep_their_digits(rng, kind):
 
 def test_too_many_pairs_are_refused_before_they_are_allocated():
     with pytest.raises(
-        MemoryError, match=r"need at least \d+\.\d GiB of memory, but \d+\.\d GiB are available"
+        MemoryError, match=r"need at least \d+\.\d GiB of memory, but only \d+\.\d GiB is available"
     ):
         AllPairs(100_000_000).require_memory(3, "test")
 

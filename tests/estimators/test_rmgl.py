@@ -359,7 +359,7 @@ def test_verbose_shows_a_bar(planted, capsys):
         for stage in ("scaling", "neighbors", "layers", "embedding", "clusters", "done")
     ]
     assert places == sorted(places)
-    assert "spent, about" in shown
+    assert "elapsed, about" in shown
     assert "100%" in shown
     RMGL(3, random_state=0).fit(planted[0])
     assert capsys.readouterr().err == ""

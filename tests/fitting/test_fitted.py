@@ -102,7 +102,7 @@ def odd_scaler(model):
 CHANGES = {
     "no layer of a view": (
         lambda m: {"layers": [m.layers[1], *m.layers[1:]]},
-        "not one layer for each view",
+        "there is not exactly one layer for each view",
     ),
     "negative beta": (lambda m: {"beta": -m.beta}, "beta_ has a negative entry"),
     "labels beyond": (lambda m: {"labels": m.labels + 1}, "the labels range"),
@@ -110,7 +110,7 @@ CHANGES = {
     "no history": (lambda m: {"history": []}, "history_ is empty"),
     "fewer scales": (
         lambda m: {"scale": m.scale[1:]},
-        "the number of views, their names or scales differ",
+        "the numbers of views, view names and scales differ",
     ),
     "no cluster": (lambda m: {"n_clusters": 0}, "impossible numbers"),
     "a row label": (lambda m: {"index": np.array(["a"], dtype=object)}, "1 row labels for 90 rows"),

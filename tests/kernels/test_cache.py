@@ -147,6 +147,6 @@ def test_what_is_compiled_is_logged_once(folder, caplog, monkeypatch):
         loop = fresh()
     (path,) = folder.iterdir()
     assert caplog.messages == [
-        f"compiling loops once, which takes some seconds; later runs load them from {path}"
+        f"compiling loops once, which takes a few seconds; later runs load them from {path}"
     ]
     assert caplog.records[0].name.startswith("rmgl.")

@@ -57,7 +57,7 @@ def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
     RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     # the same run
     RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(three_views, checkpoint=tmp_path / "steps")
-    with pytest.raises(ValueError, match="holds a run with other data, parameters or versions"):
+    with pytest.raises(ValueError, match="holds a run with different data, parameters or versions"):
         RMGL(4, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in three_views.items()}
     with pytest.raises(ValueError, match="holds a run with other data"):
@@ -109,7 +109,7 @@ def test_the_callback_may_stop_the_fit(three_views):
 
 
 def test_time_is_kept(three_views):
-    with pytest.warns(ConvergenceWarning, match="because max_seconds=0 have passed"):
+    with pytest.warns(ConvergenceWarning, match="because max_seconds=0 was reached"):
         model = RMGL(3, max_seconds=0, random_state=0).fit(three_views)
     assert model.n_iter_ == 0
     assert "not converged" in str(model.report_)

@@ -176,7 +176,7 @@ def test_the_tile_shows_what_the_verdict_rests_on(content):
     for kind, refits, words in (
         ("stable, not compared", known, "stability 0.90 (1: identical); separation unknown"),
         ("one cluster", None, "there is only one cluster"),
-        ("table", known, "the clusters add nothing to a few columns of categories"),
+        ("table", known, "the clusters only repeat a few categorical columns"),
         ("sentence", None, "see the reasons above"),
     ):
         other = SimpleNamespace(trust=Trust("fair", [Finding(kind, "fair")]), refits=refits)

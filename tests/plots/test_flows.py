@@ -115,5 +115,5 @@ def test_what_is_no_answer_is_refused(planted_model, other, kind, said):
 
 
 def test_names_must_be_two(planted_model):
-    with pytest.raises(ValueError, match="names are not two texts"):
+    with pytest.raises(ValueError, match="names is not a pair of strings"):
         plots.plot_flows(planted_model, planted_model, names="ab")

@@ -50,7 +50,9 @@ def test_a_model_and_a_table_have_the_same_curves(planted_model):
     for cluster in range(3):
         np.testing.assert_array_equal(found[cluster]["survival"], former[cluster]["survival"])
     for missing in ((), (table,), (table, "days")):
-        with pytest.raises(ValueError, match="a model alone has no survival; pass also the table"):
+        with pytest.raises(
+            ValueError, match="a model alone has no survival data; also pass the table"
+        ):
             plots.plot_survival(planted_model, *missing)
 
 

@@ -177,12 +177,12 @@ def test_missing_values_and_empty_clusters_are_told(model, table):
         assert row.test or row.note, "a row without a test says why"
         assert sum(row.n) + row.n_missing == N
     assert found["gappy"].n_missing == 30
-    assert found["absent"].note == "no value in cluster 1, so the test leaves it out"
+    assert found["absent"].note == "no value in cluster 1, not included in the test"
     assert (found["absent"].df, found["absent"].values[1]) == (1, "no value")
     assert found["alone"].note == "not compared: only cluster 2 has values"
     assert found["nowhere"].note == "no row has a value"
     assert found["constant"].note == "constant: 'yes' in all rows"
-    assert "90 different texts" in found["free"].note
+    assert "90 different strings" in found["free"].note
     assert "values of type list" in found["odd"].note
     assert {row.column for row in found.rows[-5:]} == {
         "alone",

@@ -86,8 +86,8 @@ ALONE = (
     "the same cluster, compared with the 30% expected by chance"
 )
 A_PART = (
-    r"view 'b' disagrees .* in part \(80% of the nearest .* 30% expected by chance\), but so can "
-    r"noise"
+    r"view 'b' disagrees .* in part \(80% of the nearest .* 30% expected by chance\), but noise can "
+    r"do so, too"
 )
 EDGES = "view 'b' has .* edges per node instead of 10, because no alpha gives that many"
 SMALL = "the smallest cluster has"

@@ -62,7 +62,7 @@ def test_the_command_says_that_it_compiles_loops_the_first_time_alone(tmp_path):
         said.append([line for line in done.stderr.splitlines() if "compil" in line])
     assert len(said[0]) == 1
     assert said[0][0].startswith(
-        "note: compiling loops once, which takes some seconds; later runs load them from "
+        "note: compiling loops once, which takes a few seconds; later runs load them from "
     )
     assert said[1] == []
 
@@ -89,7 +89,7 @@ def test_no_folder_can_be_written(tmp_path):
         f"neither {nowhere} nor {package / 'kernels' / '__pycache__'} nor the user's cache "
         "folder can be written"
     ) in done.stderr
-    assert "some seconds" in done.stderr
+    assert "a few seconds" in done.stderr
     assert "NUMBA_CACHE_DIR to a folder that can be written" in done.stderr
 
 

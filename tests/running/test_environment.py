@@ -137,7 +137,7 @@ def test_dense_sums_and_eigenvectors_beyond_memory_are_refused(monkeypatch):
     monkeypatch.setattr(threads, "available_memory", lambda: 10**6)
     with pytest.raises(
         MemoryError,
-        match=r"layers of 600 nodes .* need at least 5.5 MiB of memory, but 1.0 MiB are available",
+        match=r"layers of 600 nodes .* need at least 5.5 MiB of memory, but only 1.0 MiB is available",
     ):
         weighted_sum([layer, layer], [1.0, 1.0])
     with pytest.raises(

@@ -54,7 +54,7 @@ def test_a_refusal_says_what_is_needed_what_there_is_and_what_to_do(monkeypatch)
     require_memory(2 * MIB, "numbers")
     with pytest.raises(
         MemoryError,
-        match=r"numbers need at least 3.0 GiB of memory, but 2.0 MiB are available: use fewer rows \(a sample\), ",
+        match=r"numbers need at least 3.0 GiB of memory, but only 2.0 MiB is available: use fewer rows \(a sample\), ",
     ):
         require_memory(3 * GIB, "numbers")
     with pytest.raises(

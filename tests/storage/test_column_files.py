@@ -57,7 +57,7 @@ def test_texts_that_name_their_size_are_refused_before_they_are_read(tmp_path, m
         assert (tmp_path / name).stat().st_size < 100_000
         with pytest.raises(
             MemoryError,
-            match=rf"{name}: its columns need at least 19\.\d MiB of memory, but 14\.3 MiB are available",
+            match=rf"{name}: its columns need at least 19\.\d MiB of memory, but only 14\.3 MiB is available",
         ):
             read_views([tmp_path / name])
 
@@ -74,7 +74,7 @@ def test_texts_that_do_not_name_their_size_are_refused_while_they_are_read(tmp_p
     assert read_parquet(tmp_path / "a.parquet").to_dict("list") == table.to_pydict()
     monkeypatch.setattr(AVAILABLE, lambda: 15_000_000)
     with pytest.raises(
-        MemoryError, match=r"a\.parquet: the texts of column 'text' need at least 78\.\d MiB"
+        MemoryError, match=r"a\.parquet: the strings of column 'text' need at least 78\.\d MiB"
     ):
         read_views([tmp_path / "a.parquet"])
 

@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_refused(mdata, adata):
         rmgl.scverse.cluster(adata, 3)
     with pytest.raises(ValueError, match=r"rep= and layer= are only for MuData objects"):
         rmgl.scverse.cluster(adata, 3, views=["X"], rep="X_pca")
-    with pytest.raises(ValueError, match=r"views names 'atac', but the modalities are"):
+    with pytest.raises(ValueError, match=r"views= names 'atac', but the modalities are"):
         rmgl.scverse.cluster(mdata, 3, views=["atac"])
     with pytest.raises(ValueError, match=r"obsm has no 'X_rmgl': call rmgl.scverse.cluster"):
         rmgl.scverse.plot(adata)

@@ -60,7 +60,7 @@ def test_a_column_that_is_dropped_may_hold_anything(birds, tmp_path, capsys):
 def test_one_table_is_split_into_views(birds, tmp_path, capsys):
     split = ("--view", "body=bill_*,flipper_1", "--view", "arm=flipper_0")
     assert cluster("birds.csv", "--id", "bird", "-o", "out", *split, "--save", "m.rmgl") == 0
-    assert "left out, because not in any --view: weight, island" in capsys.readouterr().err
+    assert "left out because they are not in any --view: weight, island" in capsys.readouterr().err
     assert RMGL.load("m.rmgl").view_names_ == ["body", "arm"]
     for name, columns in (
         ("body", ["bill_0", "bill_1", "bill_2", "flipper_1"]),
@@ -184,7 +184,9 @@ def test_free_text_is_left_out_with_a_note(birds, tmp_path, capsys):
     assert cluster("plain.csv", "--id", "bird", "-o", "plain") == 0
     capsys.readouterr()
     assert cluster("notes.csv", "--id", "bird", "-o", "notes", "--save", "m.rmgl") == 0
-    assert "notes.csv: column 'notes' is left out, because its texts are" in capsys.readouterr().err
+    assert (
+        "notes.csv: column 'notes' is left out, because its values are" in capsys.readouterr().err
+    )
     assert labels(tmp_path / "notes").equals(labels(tmp_path / "plain"))
     assert list(labels(tmp_path / "notes").columns)[:2] == ["bird", "label"]
     assert run("predict", "m.rmgl", "notes.csv", "--id", "bird", "-o", "p.csv") == 0

@@ -102,7 +102,9 @@ def test_what_is_no_date_is_refused(text):
 
 def test_a_date_in_another_notation_is_named():
     table = pd.DataFrame({"end": ["2024-01-01", "2024-01-02"]})
-    message = r"column 'end' was read as dates, but row 2 writes its date differently \('1.3.2024'"
+    message = (
+        r"column 'end' was read as dates, but row 2 has a date in a different format \('1.3.2024'"
+    )
     with pytest.raises(ValueError, match=message):
         fit_encoding(table)(pd.DataFrame({"end": ["2024-01-01", None, "1.3.2024"]}))
 

@@ -80,7 +80,7 @@ def test_report_says_what_each_column_was_taken_for():
         "Scale: clinic: minmax (numbers: no negative entries, columns not skewed",
         "Column: clinic: 1 number: age.",
         "Column: clinic: 1 Boolean: smoker.",
-        "Column: clinic: sex: category (text with 2 different values: F, M; 0 if equal, else 1).",
+        "Column: clinic: sex: category (text with 2 different values: F, M; distance 0 if equal, else 1).",
         "Column: clinic: stage: ordered category (4 ordered values, I < II < III < IV: by rank).",
         "Column: clinic: seen: date (from 2024-01-0",
         "Column: clinic: hospital: left out (constant: 'north' in all rows).",

@@ -231,7 +231,7 @@ ERRORS = {
         [missing([3, 4]), missing([4])],
         {},
         {},
-        r"row 4 is missing from every view, but an entity must be in at least one: drop this row",
+        r"row 4 is missing from every view, but an entity must be in at least one: drop such rows",
     ),
     "only view": (missing([7]), {}, {}, r"row 7 is missing from every view"),
     "one row": (

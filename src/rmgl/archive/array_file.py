@@ -134,7 +134,7 @@ def by_name(infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
 
 
 def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Header:
-    """Return the shape and type that a member of an .npz file declares, if they can be true."""
+    """Return the shape and type that a member of an .npz file declares, if they are plausible."""
     if info.file_size > MOST_UNPACKED * info.compress_size:
         times = info.file_size // max(info.compress_size, 1)
         raise Refused(

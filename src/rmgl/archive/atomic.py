@@ -1,6 +1,7 @@
-"""Write files and folders completely or not at all. Until then, the old ones remain.
+"""Write files and folders completely or not at all. The old ones remain until the new ones are
+complete.
 
-Both are written to a hidden folder next to their target, the draft, and renamed when complete:
+Both are written to a hidden folder, the draft, next to their target and are renamed when complete:
 
     .NAME.rmgl-0123456789abcdef/lock    held while the process runs
                                 new     what is being written
@@ -30,7 +31,8 @@ from pathlib import Path
 from filelock import BaseFileLock, FileLock, Timeout
 
 LONGEST_NAME = 200
-"""Longest name, in bytes, that a draft repeats. Most systems allow 255 bytes, and a draft adds 23.
+"""Longest target name, in bytes, that is repeated in the name of its draft. Most systems allow 255
+bytes, and a draft adds 23.
 """
 DRAFT = re.compile(r"\..+\.rmgl-[0-9a-f]{16}", re.DOTALL)
 PARTS = {"lock", "new", "old"}

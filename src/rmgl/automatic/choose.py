@@ -134,7 +134,7 @@ def is_complementary(state: State) -> bool:
     """Return whether each view separates only some of the clusters.
 
     If the number of clusters is not set, use the largest number of its range. With fewer clusters,
-    such clusters merge.
+    those that only some of the views separate would merge.
     """
     if not state.n_clusters:
         number = count_once(state).number
@@ -171,7 +171,7 @@ def weigh(state: State) -> State:
 
     The part of a view depends on its reliability (`rmgl.views.halves`). The consensus has as much
     weight as all views together. A single view has all the weight. If some views are networks,
-    weights move toward equal as views agree less (`rmgl.automatic.beyond_chance`).
+    the less views agree, the more equal their weights (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)

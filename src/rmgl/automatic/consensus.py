@@ -71,8 +71,8 @@ class Agreement:
         return len(views.names) > 1 and self.wants_consensus(views)
 
     def wants_consensus(self, views: Views) -> bool:
-        """Return whether the rule requests a consensus. In addition to networks, a single view is
-        enough.
+        """Return whether the rule requests a consensus. If there are networks, a single other view
+        is enough.
         """
         rule: Callable[..., bool] = find_rule("consensus", self.consensus, CONSENSUS_RULES)
         built_in = {"numbers": self} if isinstance(self.consensus, str) else {}

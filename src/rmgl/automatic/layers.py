@@ -3,8 +3,8 @@
 The layer of a view has an average of `n_neighbors` edges per node. Its costs are locally scaled
 distances, and alpha is solved for. The *consensus* is learned in the same way from the concatenated
 views. The *neighbor layer* is their nearest-neighbor graph, which is computed, not learned. Learned
-layers may fall into small groups of close rows with no weight to others. The neighbor layer
-connects every entity to its nearest others, however far away they are.
+layers may break up into small groups of close rows that have no edges to others. The neighbor layer
+connects every entity to the nearest other entities, however far away they are.
 """
 
 from __future__ import annotations
@@ -278,8 +278,8 @@ def neighbor_layer(origin: Origin, lists: Sequence[NearBlock]) -> Layer | None:
 
     Every entity gives a weight of 1 to each of the nine nearest entities that differ from it.
     Entities that are tied for the last places share them. Copies get no weight, because they say no
-    more about the position of an entity than the entity itself does. An edge has the mean of the
-    weights that its ends give to each other, before all weights are scaled.
+    more about the position of an entity than the entity itself does. The weight of an
+    edge is the mean of the weights that its ends give to each other, before all weights are scaled.
     """
     n = sum(block.nodes.size for block in lists)
     given = sum((graph_of(block, n) for block in lists), start=sparse.csr_array((n, n)))

@@ -40,7 +40,7 @@ from rmgl.running.checkpoint import Checkpoint
 BESIDE = 2
 """Maximum number of resolutions shown on each side of the chosen one."""
 MOST_RESAMPLED = 10
-"""Maximum number of K in the range with measured stability: those with the largest scores."""
+"""Maximum number of K in the range whose stability is measured: those with the largest scores."""
 
 NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
 """rule(graph, random_state) -> the number of clusters, with the evidence for it."""
@@ -152,7 +152,9 @@ class NumberOfClusters:
         if self.chosen not in self.candidates or self.chosen < 1:
             raise Unsound(f"the chosen number of clusters, {self.chosen}, is not a candidate")
         if (self.resolutions is None) != (self.parts is None):
-            raise Unsound("resolutions without their parts, or parts without their resolutions")
+            raise Unsound(
+                "there are resolutions without their parts, or parts without their resolutions"
+            )
         if self.resolutions is not None and self.parts is not None:
             self._check_parts(self.resolutions, self.parts, n_nodes)
 
@@ -204,9 +206,9 @@ class NumberOfClusters:
     def confidence(self) -> str:
         """Confidence in the chosen number: "high" or "low".
 
-        It is high if the range is narrow (at most one, or a fifth, around the chosen number), there
-        are many nodes, and the parts are recovered on subsets of the nodes and well separated in
-        the embedding. Two halves of one cloud are often recovered, but not well separated.
+        It is high if the range is narrow (within one, or within a fifth, of the chosen number),
+        there are many nodes, and the parts are recovered on subsets of the nodes and well separated
+        in the embedding. Two halves of one cloud are often recovered, but not well separated.
         """
         least, most = self.range
         near = max(self.chosen - least, most - self.chosen) <= max(1.0, 0.2 * self.chosen)
@@ -223,8 +225,8 @@ class NumberOfClusters:
         known = f"{self.stability[at]:.2f}" if np.isfinite(self.stability[at]) else "not measured"
         others = "no other number does" if least == most else f"{least} to {most} do"
         return (
-            f"chosen: modularity {self.modularity[at]:.3f}{good} and stability {known}, of "
-            f"{self.candidates[0]} to {self.candidates[-1]}; {others} about as well; "
+            f"chosen from {self.candidates[0]} to {self.candidates[-1]}: modularity "
+            f"{self.modularity[at]:.3f}{good} and stability {known}; {others} about as well; "
             f"confidence {self.confidence}"
         )
 
@@ -245,7 +247,7 @@ class NumberOfClusters:
         return {"n_clusters": k, **dict(zip(names, scores, strict=True))}
 
     def _sentence(self, k: int) -> str:
-        again = "are recovered" if self._is_stable(k) else "are hardly recovered"
+        again = "are recovered" if self._is_stable(k) else "are not reliably recovered"
         if np.isnan(self.stability[self._at(k)]):
             again = "were not tested"
         beside = "chosen" if k == self.chosen else "coarser" if k < self.chosen else "finer"

@@ -6,8 +6,8 @@ continuously below that. Two decisions depend on it:
 - Learned layers and the neighbor layer differ most if there are few entities. The weight of the
   neighbor layer, relative to that of all other layers, is at least the doubt.
 - Between one and three standard deviations above chance, it is not known whether the halves of the
-  columns of a view confirm each other. A view counts for at least the doubt, times the position of
-  its deviations between one and three.
+  columns of a view confirm each other. A view counts for at least the doubt times the position of
+  its deviation on the scale from one (0) to three (1).
 """
 
 from __future__ import annotations

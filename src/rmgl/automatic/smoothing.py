@@ -37,7 +37,7 @@ NETWORK_SHARE = 2 / 3
 AXES = 100
 """Maximum number of principal axes of a view."""
 STEPS = 40
-"""Repetitions."""
+"""Number of iterations."""
 SMOOTHED_ROUNDING = 1e-9
 
 

@@ -171,7 +171,7 @@ def common_laplacian(graph: Any, views: Views) -> Penalty | None:
 
 @dataclass(frozen=True)
 class Penalty:
-    """A Laplacian as an operator, with an upper bound of its eigenvalues."""
+    """A Laplacian as an operator, with an upper bound on its eigenvalues."""
 
     laplacian: LinearOperator
     bound: float

@@ -292,7 +292,7 @@ def inspect(
 
 
 @cli.command()
-@option("-o --output", "Also write the result and its pictures to this folder.", type=PATH)
+@option("-o --output", "Also write the result and its figures to this folder.", type=PATH)
 @FORCE
 @JOBS
 def demo(output: Path | None, force: bool, jobs: int) -> None:

@@ -229,7 +229,7 @@ RESULTS = under(
     ),
     FORCE,
     option("--save", "Also save the model to this file, for `rmgl predict`.", type=PATH),
-    flag("--no-plots", "Do not draw pictures."),
+    flag("--no-plots", "Do not draw figures."),
     flag("--no-report", "Do not write report.html, the interactive report."),
     flag(
         "--graphml",

@@ -27,7 +27,7 @@ COLUMNS = ("clusters", "trust", "stability", "separation", "smallest", "same_as_
 
 @dataclass(frozen=True)
 class Answer:
-    """Figures of one result, which are compared between numbers of clusters."""
+    """Statistics of one result, which are compared across numbers of clusters."""
 
     clusters: int
     trust: str
@@ -70,7 +70,7 @@ def cluster(
 
 
 def answer_of(model: RMGL, before: np.ndarray | None) -> Answer:
-    """Return the figures of a fitted model, given the labels of the previous one."""
+    """Return the statistics of a fitted model, given the labels of the previous one."""
     report = model.report_
     refits = report.refits
     return Answer(

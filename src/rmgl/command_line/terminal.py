@@ -64,7 +64,7 @@ def notes_shown() -> Iterator[None]:
 
 def pictures_possible() -> bool:
     """Return whether matplotlib is installed. Print a warning if not."""
-    return is_installed("matplotlib", "no pictures are written, because ", "they need")
+    return is_installed("matplotlib", "no figures are written because ", "they need")
 
 
 def page_possible() -> bool:

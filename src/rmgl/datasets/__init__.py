@@ -1,4 +1,4 @@
-"""Multi-view data sets: embedded, synthetic and downloaded."""
+"""Multi-view data sets: bundled, synthetic and downloaded."""
 
 from rmgl.datasets.coil20 import fetch_coil20
 from rmgl.datasets.complementary import make_complementary_layers, make_complementary_views

@@ -177,8 +177,8 @@ def make_complementary_views(
     n_noise : int
         Number of additional views of pure noise.
     misleading : float
-        If positive, a view is added with `n_clusters` groups to which entities belong at random.
-        The value is the length of the group centers.
+        If positive, a view is added with `n_clusters` groups to which entities are assigned at
+        random. The value is the length of the group centers.
     unequal : bool
         Whether cluster sizes decrease from 3 to 1 (relative sizes) instead of being equal.
     random_state : int, RandomState or None

@@ -1,4 +1,4 @@
-"""UCI handwritten digits in six views, embedded in the package."""
+"""UCI handwritten digits in six views, bundled with the package."""
 
 from importlib.resources import files
 from typing import Any

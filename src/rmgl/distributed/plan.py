@@ -161,13 +161,13 @@ class Plan:
             f"{self.n_rows:,} rows, {len(self.widths)} views of "
             f"{', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of "
             f"{self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
-            f"memory of the client: {amount(self.bytes_of_client)}, {per_row / 1000:.1f} kB a row; "
-            f"of the scheduler: {amount(self.bytes_of_rows)}",
+            f"memory of the client: {amount(self.bytes_of_client)}, {per_row / 1000:.1f} kB per "
+            f"row; of the scheduler: {amount(self.bytes_of_rows)}",
         ]
         if self.minutes is not None:
             lines.append(
-                f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads as fast "
-                "as this machine"
+                f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads at the "
+                "speed of this machine"
             )
         for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
             needed = amount(self.bytes_of_worker(threads))
@@ -196,8 +196,8 @@ def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
 def comparing_speed(width: int, length: int, n_rows: int) -> float:
     """Measure how many pairs of random rows one thread compares per second.
 
-    As many rows of the two blocks are near enough as in an average pair of blocks of the fit once
-    the nearest rows are known.
+    The two blocks have as many pairs of rows that are near enough as an average pair of blocks in
+    the fit has once the nearest rows are known.
     """
     size, rounding = TRIAL_TILES * TILE, Rounding.of(width, np.float32)
     none, corners = np.empty((0, 0), dtype=np.float32), np.zeros((TRIAL_TILES, width))

@@ -16,7 +16,7 @@ from rmgl.views.views import Views
 
 logger = logging.getLogger(__name__)
 LONG = 100_000
-"""Number of rows from which a fit times a trial of under a second, to log the search time."""
+"""Minimum number of rows for which a trial of under a second is timed, to log the search time."""
 
 
 @contextmanager

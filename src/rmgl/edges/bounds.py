@@ -3,8 +3,8 @@
 Statements about exact distances allow for the errors of computed ones. Squared distances z are
 computed as |x|^2 + |y|^2 - 2x'y, from rows and lengths that were rounded to single or to double
 precision. Let D be the number of columns, e the distance from 1 to the next number of that
-precision, and t its smallest normal number. Rounding an entry, a product or a sum loses at most the
-share e/2 of the result or, if the result is smaller than t, all of it. This has three effects:
+precision, and t its smallest normal number. Rounding an entry, a product or a sum loses at most a
+share of e/2 of the result or, if the result is smaller than t, all of it. This has three effects:
 
 - Shares. No sum of some of the x_k y_k exceeds (|x|^2 + |y|^2) / 2. So D products and their sums,
   both lengths, and the rounding of rows change z by less than e (D/2 + 7/2) (|x|^2 + |y|^2).
@@ -45,7 +45,7 @@ LEADING_ERROR = 1e-7
 The length is the square root of a difference that may have lost all digits.
 """
 FEWEST_COLUMNS = 64
-"""Number of columns below which products with all columns are as fast."""
+"""Number of columns below which products with all columns are just as fast."""
 WIDTHS = (16, 32, 64, 128)
 """Numbers of axes to choose from."""
 AXES_SAMPLE = 2000
@@ -91,7 +91,7 @@ class Rounding:
         return self.share * norms + self.floor / 2
 
     def distance_bound(self, last: Vector, norms: Vector) -> Vector:
-        """Return a lower bound of the squared distance to all unlisted rows.
+        """Return a lower bound on the squared distance to all unlisted rows.
 
         `last` is the computed distance of the last listed row.
 

@@ -136,8 +136,8 @@ class Candidates:
     ) -> Candidates:
         """Make candidates of the pairs of a store, without a certificate.
 
-        A floor share `local` scales distances locally. The scaling is computed from the nearest
-        points unless it is known.
+        With a floor share `local`, distances are locally scaled. The scaling is computed from the
+        nearest points unless it is known.
         """
         if scaling is None and local is not None:
             scaling = LocalScaling.of(space, local, check)

@@ -44,7 +44,7 @@ from rmgl.running.threads import Check, no_check, require_memory
 BLOCK_ENTRIES = 1 << 20
 """Number of entries in a block of distances, which is computed or scanned at once."""
 GAPS_ROUNDING = 1e-6
-"""Generous bound of the relative rounding error of distances in a block."""
+"""Generous bound on the relative rounding error of distances in a block."""
 PRIOR = 1.0
 """The constant c, in multiples of the usual difference of a column."""
 

@@ -241,11 +241,13 @@ class Space(ABC):
         return "all"
 
     def searched_by(self, executor: Executor) -> Space:
-        """Return the space with searches run by an executor; self without searches."""
+        """Return the space with searches run by an executor, or self if it has no searches."""
         return self
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Space:
-        """Return the space with searches kept by a checkpoint, if any; self without searches."""
+        """Return the space with searches kept by a checkpoint, if any, or self if it has no
+        searches.
+        """
         return self
 
     def search(
@@ -263,7 +265,7 @@ class Searchable(Space):
 
     @abstractmethod
     def digest(self) -> str:
-        """Return a text that identifies the points: search results are stored under it."""
+        """Return a string that identifies the points. Search results are stored under it."""
 
     @abstractmethod
     def within(

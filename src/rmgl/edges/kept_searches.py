@@ -89,7 +89,7 @@ def check_lists(
 ) -> None:
     """Raise `Unsound` unless there is a list of other rows for each node.
 
-    If the lists are `bounded`, there must also be a bound of the distances to all other rows.
+    If the lists are `bounded`, there must also be a bound on the distances to all other rows.
     """
     check_arrays(kept, "neighbors", *["bounds"] * bounded)
     neighbors, shape = kept["neighbors"], (len(nodes), length)
@@ -116,7 +116,7 @@ def check_pairs(kept: Found, n_rows: int) -> None:
 
 
 def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
-    """Raise `Unsound` unless these are row numbers as searches return, `size` of them if given."""
+    """Raise `Unsound` unless these are row numbers from searches, `size` of them if given."""
     if rows.dtype not in (np.int32, np.int64):
         expected = "integers of 4 or 8 bytes were expected"
         raise Unsound(f"{what} are of type {rows.dtype}, but {expected}")

@@ -12,8 +12,8 @@ Scales and floors depend only on the 30 nearest neighbors and on those tied with
 they are the same for every choice of candidate pairs and every order of the nodes.
 
 Where distances are tied, "the 7 nearest" is not defined: the order of rows would decide. A *closed*
-list of length k holds every point that is at most as far as the k-th nearest one. The points nearer
-than that have a place each, and points tied for the last places share them, so results computed
+list of length k holds every point that is at most as far as the k-th nearest one. Each point nearer
+than that has its own place, and points tied for the last places share them, so results computed
 from the list depend on the data alone. If too many points are tied to be listed, a stand-in takes
 their places: a point at their distance that is like the node itself.
 """

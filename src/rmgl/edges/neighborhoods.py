@@ -196,7 +196,7 @@ class Checked(ListCertificate):
 def first_pairs(
     space: Space, length: int, local: float | None, check: Check
 ) -> tuple[sparse.csr_array, LocalScaling | None, Vector]:
-    """Return the first candidate pairs, their scaling, and bounds of all other distances.
+    """Return the first candidate pairs, their scaling, and bounds on all other distances.
 
     The pattern holds the `length` nearest points of each point, without the last one and its ties,
     and the closed lists for the scaling or, without scaling, of that length. `local` is its floor
@@ -240,7 +240,7 @@ def enlarged(radii: Vector, nodes: Nodes, reached: Vector) -> Vector:
 
 
 def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
-    """Compute radii of lists of nearest neighbors from bounds of the distances to all others.
+    """Compute radii of lists of nearest neighbors from bounds on the distances to all others.
 
     The choice of c leaves few nodes with a smaller a. So few radii are far below a^2 / 2, the
     largest that equal nodes can have.
@@ -272,7 +272,7 @@ def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock
 
 
 def scaling_among(edges: PairList, distances: Vector, floor_share: float) -> LocalScaling | None:
-    """Compute the local scaling from the nearest listed points (None: a node has under 30)."""
+    """Compute the local scaling from the nearest listed points (None: a node has fewer than 30)."""
     if np.diff(edges.indptr).min() < LISTED:
         return None
     lists = [
@@ -294,7 +294,10 @@ def looked_through(
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
-    """Return the 30 nearest of others, listed for nodes between `starts`; the rest are farther."""
+    """Return the 30 nearest of the `others` listed for each node; the rest are farther.
+
+    Those of a node lie between two consecutive `starts`.
+    """
     entries = nearest_entries(starts, distances, LISTED)
     nearest = distances[entries]
     return others[entries].astype(np.int64), nearest, nearest.max(axis=1)
@@ -303,7 +306,7 @@ def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> A
 def closed_among(
     nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector
 ) -> list[NearBlock]:
-    """Return closed lists of 30 from the others listed for nodes, which hold all members."""
+    """Return closed lists of 30 from the `others` listed for nodes, which include all members."""
     answer = nearest_among(starts, others, distances)
     blocks, left = closed_at_once(nodes, answer, LISTED)
     if left.size == 0:

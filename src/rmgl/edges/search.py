@@ -277,7 +277,7 @@ def fits_single(low: float, high: float) -> bool:
 
 
 def needs_double(width: int, norms: Vector, nodes: Nodes, radii: Vector, scales: Vector) -> bool:
-    """Check whether single precision would overflow, or lose too much for over 1 % of the nodes."""
+    """Check whether single precision would overflow, or lose too much for over 1% of the nodes."""
     farthest = float(np.max(scales * np.abs(radii), initial=1.0, where=np.isfinite(radii)))
     if farthest * float(scales.max(initial=1.0)) >= LARGEST_SINGLE**2:
         return True

@@ -222,8 +222,8 @@ class Listed(Space):
     def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
         """Return the `length` nearest points that are given for each node.
 
-        Shorter lists are filled with node 0, as a far point. The bounds are the distances of the
-        next given points, infinite if there are none.
+        Shorter lists are padded with node 0, which is treated as a far point. The bounds are the
+        distances of the next given points, infinite if there are none.
         """
         length = max(1, min(length, self.n_rows - 1))
         part = self.pairs[nodes]

@@ -34,14 +34,14 @@ PRODUCT_ENTRIES = 1 << 19
 FEW_ACTIVE = 0.02
 """Share of active pairs among all pairs below which copying them saves time."""
 PARALLEL_PAIRS = 1 << 20
-"""Number of pairs from which a pass over all pairs is divided into blocks for threads."""
+"""Minimum number of pairs for which a pass over all pairs is divided into blocks for threads."""
 PARALLEL_BLOCKS = 4
 LOCAL_ENTRIES = 1 << 16
 """Number of list entries that are scaled at a time, so that they stay in the processor's cache."""
 UNCHECKED_ENTRIES = 1 << 22
-"""Number of entries measured between two checks whether to stop the run."""
+"""Number of entries measured between two checks of whether to stop the run."""
 PARALLEL_ENTRIES = 1 << 18
-"""Number of entries of a list from which threads are used; they take time to start."""
+"""Minimum number of entries of a list for which threads are used; they take time to start."""
 Integers = NDArray[np.integer[Any]]
 
 

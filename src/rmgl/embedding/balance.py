@@ -71,7 +71,7 @@ class Balance:
         return np.sqrt(self.mass)[:, None] * vectors
 
     def laplacian(self, graph: Graph, in_parts: InParts = one_part) -> tuple[Symmetric, float]:
-        """Return C^-1/2 (L + t U) C^-1/2 of a graph, and a bound of its spectrum."""
+        """Return C^-1/2 (L + t U) C^-1/2 of a graph, and a bound on its spectrum."""
         root = 1 / np.sqrt(self.mass)
         degrees = np.asarray(graph.sum(axis=1)).ravel()
         diagonal = (degrees + self.uniform) / self.mass

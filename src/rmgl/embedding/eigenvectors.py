@@ -43,7 +43,7 @@ LOOSER = 100.0
 LONGEST_ENTRY = 1.01
 """Largest valid entry of a unit vector read from a file, with room for rounding."""
 RESIDUAL_TOL = 1e-8
-"""Tolerance of residuals, relative to a bound of the spectrum."""
+"""Tolerance of residuals, relative to a bound on the spectrum."""
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,8 @@ class RMGL(Learner, Presenter, Subsetter):
         Thresholds and rules for parameters set to "auto" (`rmgl.Policy`). `docs/defaults.md`
         explains the defaults.
     tol : float
-        Stop when a round lowers the objective by at most this share and rotates the subspace by at
-        most sqrt(tol).
+        Stop when a round lowers the objective by at most this fraction and rotates the subspace by
+        at most sqrt(tol).
     max_iter : int
         Maximum number of rounds (one round: all layers, then the embedding).
     max_seconds : float, optional

@@ -117,7 +117,7 @@ def synthetic(arrays: Mapping[str, NDArray[Any]]) -> Figure:
     parts: Any = figure.subfigures(3, 1, height_ratios=(1, 1, 1.35))
     top, middle, bottom = parts
     for part, kind, title in (
-        (top, "true:", "(a) true layers: each separates another class"),
+        (top, "true:", "(a) true layers: each separates a different class"),
         (middle, "learned:", "(b) layers learned by RMGL"),
     ):
         part.suptitle(title, fontsize=11)

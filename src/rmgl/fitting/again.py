@@ -54,8 +54,8 @@ def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Indices:
     place = {name: row for row, name in enumerate(known)}
     if len(place) < len(known):
         raise ValueError(
-            "row labels of this model occur more than once: pass the clusters that the second "
-            "model was fitted on, such as clusters=[0]"
+            "some row labels of this model occur more than once: pass the clusters that the "
+            "second model was fitted on, such as clusters=[0]"
         )
     unknown = next((name for name in names.tolist() if name not in place), None)
     if unknown is not None:

@@ -161,7 +161,7 @@ def why_stopped(work: Work) -> str:
     return (
         "the callback requested it"
         if work.run.asked_to_stop
-        else f"max_seconds={work.parameters.max_seconds:g} have passed"
+        else f"max_seconds={work.parameters.max_seconds:g} was reached"
     )
 
 

@@ -142,7 +142,7 @@ class FittedModel:
                 f"{views.n_rows} rows"
             )
         if not n_views == len(self.view_names) == len(self.scale):
-            raise Unsound("the number of views, their names or scales differ")
+            raise Unsound("the numbers of views, view names and scales differ")
 
     def _check_numbers(self) -> None:
         """Check the shapes of all arrays of numbers, and their ranges."""
@@ -247,7 +247,7 @@ class PlacingModel(FittedModel):
 
 
 LARGEST_NUMBER = LARGEST_VALUE**2
-"""Upper bound of the numbers in a fitted model, which include squared distances."""
+"""Upper bound on the numbers in a fitted model, which include squared distances."""
 
 
 def check_numbers(what: str, values: Any, shape: tuple[int | None, ...]) -> None:
@@ -272,7 +272,7 @@ def check_layers(layers: Sequence[Layer], views: Views) -> None:
     if [layer.views for layer in layers if layer.role == "view"] != [
         (view,) for view in range(len(views.names))
     ]:
-        raise Unsound("not one layer for each view")
+        raise Unsound("there is not exactly one layer for each view")
     for layer in layers:
         check_layer(layer, views.n_rows, len(views.names))
         check_origin(layer, views)
@@ -304,7 +304,9 @@ def check_origin(layer: Layer, views: Views) -> None:
     if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:
         raise Unsound("the layer of a view is given, but the view is not a network")
     if layer.network_share and any(views[view].rows is None for view in layer.views):
-        raise Unsound("a layer was learned from rows and networks, but a view of it has no rows")
+        raise Unsound(
+            "a layer was learned from rows and networks, but one of its views has no rows"
+        )
     if layer.role != "view" and any(view in views.graphs for view in layer.views):
         raise Unsound("a layer of the concatenated views has a network among its views")
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 HERE = Path(__file__).parent
 njit: Any = numba.njit  # these two are typed only in some versions of numba
 config: Any = numba.config
-COMPILING = "Every process compiles them again, which takes some seconds"
+COMPILING = "Every process compiles them again, which takes a few seconds"
 ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
 warned: list[str] = []
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -179,7 +179,7 @@ def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
             return dispatcher.overloads[signature].entry_point
         warn(
             f"a compiled loop in {folder} cannot be used ({problem}). It is compiled again and "
-            f"replaced, which takes some seconds; if this happens again, {ANOTHER_FOLDER}"
+            f"replaced, which takes a few seconds; if this happens again, {ANOTHER_FOLDER}"
         )
         for path in files:
             path.unlink(missing_ok=True)
@@ -199,7 +199,7 @@ def all_sources() -> str:
 def tell(folder: Path) -> None:
     """Log once that loops are being compiled."""
     logging.getLogger(__name__).info(
-        "compiling loops once, which takes some seconds; later runs load them from %s", folder
+        "compiling loops once, which takes a few seconds; later runs load them from %s", folder
     )
 
 

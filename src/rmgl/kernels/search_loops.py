@@ -2,7 +2,7 @@
 
 A heap has its smallest (worst) score at the root.
 
-Products may cover only a few leading columns. They are then upper bounds of the scores, and pairs
+Products may cover only a few leading columns. They are then upper bounds on the scores, and pairs
 that pass are measured with whole `rows`. If products are exact, `rows` have no columns.
 """
 

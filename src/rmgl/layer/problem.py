@@ -99,16 +99,16 @@ class LayerProblem:
         return self.edges.active_pairs(point.u, self.costs, point.counts)
 
     def hessian_product(self, active: ActivePairs, v: Vector) -> Vector:
-        """Multiply the Hessian with v, given the pairs active at u."""
+        """Multiply the Hessian by v, given the pairs active at u."""
         product: Vector = active(v) / (4 * self.alpha) + (v - v.mean()) / (2 * self.alpha)
         return product
 
     def hessian_diagonal(self, point: DualPoint) -> Vector:
-        """Return the diagonal of the Hessian, up to the term of the mean."""
+        """Return the diagonal of the Hessian, without the term of the mean."""
         return point.counts / (4 * self.alpha) + (1 - 1 / self.n_nodes) / (2 * self.alpha)
 
     def lower_bound(self, point: DualPoint) -> float:
-        """Return alpha N - Phi(u), a lower bound of the objective of every feasible layer."""
+        """Return alpha N - Phi(u), a lower bound on the objective of every feasible layer."""
         return self.alpha * self.n_nodes - point.value
 
     def weights(self, u: Vector) -> sparse.csr_array:

@@ -35,7 +35,7 @@ def solve_for_edges(
     check: Check = no_check,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Learn the layer whose nodes have `n_neighbors` edges on average, within 3 %.
+    """Learn the layer whose nodes have `n_neighbors` edges on average, within 3%.
 
     The number of edges grows nearly like a power of alpha, so a secant rule on logarithms finds
     alpha. Each solve starts from the last potentials; the first starts from the layer `last` of
@@ -96,9 +96,9 @@ def below_rounding(alpha: float, candidates: Candidates) -> bool:
 def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
     """Guess the alpha where constant u has mean degree 1 and `n_neighbors` active pairs per node.
 
-    If so many pairs are equally cheap, no such alpha exists. Any small alpha then gives a layer of
-    these pairs; a large one would first make candidates of many others, because potentials differ
-    by up to 2 alpha between nodes.
+    If that many pairs are equally cheap, no such alpha exists. Any small alpha then gives a layer
+    of these pairs; a large one would first make candidates of many others, because potentials
+    differ by up to 2 alpha between nodes.
     """
     edges = candidates.edges
     share = n_neighbors * edges.n_nodes / (2 * edges.n_pairs)

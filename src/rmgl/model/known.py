@@ -9,8 +9,8 @@ The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: kn
 cluster are as near to each other as nearest neighbors. s is the typical cost of a 7th neighbor,
 which is 1 with local scaling. All tied pairs are candidates, and no other cost becomes smaller, so
 the certificates of the layers hold. Ties draw the known members of a cluster slightly away from its
-other members. If labels agree with the clusters found without them, they only number the clusters
-(`RMGL.fit`).
+other members. If labels agree with the clusters found without them, they only determine the numbers
+of the clusters (`RMGL.fit`).
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ class Run:
             kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
             if kept["run"] != self.fingerprint:
                 raise OtherRun(
-                    f"checkpoint={str(self.folder)!r} holds a run with other data, parameters or "
-                    f"versions ({path.name}): choose another folder, or delete it"
+                    f"checkpoint={str(self.folder)!r} holds a run with different data, parameters "
+                    f"or versions ({path.name}): choose another folder, or delete it"
                 )
             return take(kept)
         except OtherRun:

@@ -23,7 +23,7 @@ from rmgl.views.view import View
 from rmgl.views.views import Views
 
 MOST_CATEGORIES = 200
-"""Maximum number of distinct texts in a column. Rarer ones are shown as "other"."""
+"""Maximum number of distinct strings in a column. Rarer ones are shown as "other"."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class GivenColumn:
     name: str
     values: NDArray[np.float32] | NDArray[np.uint16]
     categories: list[str] | None
-    """Texts that the codes represent. None for numbers."""
+    """Strings that the codes represent. None for numbers."""
     kind: str = "number"
     """Display of numbers: "number", or "date" for days since 1970."""
 

@@ -176,7 +176,7 @@ def special(
 
 
 def facts_of(content: Content) -> dict[str, Any]:
-    """Return the texts and individual numbers of the page as JSON data."""
+    """Return the text and the individual numbers of the page as JSON data."""
     model, shown = content.model, content.shown
     place = {int(entity): at for at, entity in enumerate(shown.entities)}
     return {

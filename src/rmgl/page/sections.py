@@ -152,7 +152,7 @@ def clusters_table(content: Content) -> Html:
         "Cohesion",
         "Recovered",
         "Views that separate it",
-        "Stands out by",
+        "Most distinctive feature",
         "Selected",
     )
     return table(

@@ -35,7 +35,7 @@ BRIEFLY = {
     "one cluster": "there is only one cluster",
     "clusters too small to resample": "there are too few entities per cluster",
     "not resampled": "the stability of the clusters was not tested",
-    "table": "the clusters add nothing to a few columns of categories",
+    "table": "the clusters only repeat a few categorical columns",
 }
 """Reasons for verdicts that are not based on numbers."""
 

@@ -112,9 +112,9 @@ def outlier_scores(
     """Return the mean of (1 - r'_i / r_i)_+ over the views of each entity, weighted by view weight.
 
     r_i is the `spread` of node i, a squared distance at which it has neighbors, and r'_i the mean
-    spread of its neighbors in the layer, weighted by edge weight. The score is 0 if a node is at
-    most as far from its neighbors as they are from theirs, near 1 far from all nodes, and 1 without
-    edges. `present` contains the nodes of each view, or None for all.
+    spread of its neighbors in the layer, weighted by edge weight. The score is 0 if a node is no
+    farther from its neighbors than they are from theirs, near 1 if it is far from all nodes, and 1
+    if it has no edges. `present` contains the nodes of each view, or None for all.
 
     Examples
     --------

@@ -44,8 +44,8 @@ class Coclustering:
     """
 
     shares: Floats
-    """Share of the draws with both entities in which they are in the same cluster. NaN if no draw
-    has both. By cluster, the mean over all pairs of their members.
+    """Share of the draws containing both entities in which they are in the same cluster. NaN if no
+    draw contains both. If rows are clusters, the mean over all pairs of their members.
     """
     clusters: Indices
     """Cluster of each row of `shares`."""

@@ -45,7 +45,7 @@ def embedding_data(
     random_state : int, default 0
         Seed of "neighbors" and "tsne".
     progress : function, optional
-        Called with the finished share of "neighbors".
+        Called with the fraction of "neighbors" that is finished.
 
     Examples
     --------

@@ -26,7 +26,7 @@ CRITERIA = (
 
 @formerly("history")
 def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot by how much the objective exceeds its final value after every half step.
+    """Plot how far the objective is above its final value after every half step.
 
     Parameters
     ----------

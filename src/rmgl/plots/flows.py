@@ -184,7 +184,7 @@ def plot_flows(
     Parameters
     ----------
     model, other : as for `flows_data`
-    names : two texts, default ("this model", "other clustering")
+    names : pair of str, default ("this model", "other clustering")
         Names of the two clusterings.
     ax : Axes, optional
         Axes to draw on. By default, those of a new figure.
@@ -198,7 +198,7 @@ def plot_flows(
     """
     found = flows_data(model, other)
     if len(names) != 2 or isinstance(names, str):
-        raise ValueError("names are not two texts; pass one name per clustering")
+        raise ValueError("names is not a pair of strings; pass one name per clustering")
     most = max(map(len, found.groups))
     ax = axes_of(ax, 6.4, max(3.6, 0.3 * most + 1.2))
     draw_layout(

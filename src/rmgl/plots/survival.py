@@ -28,7 +28,7 @@ def survival_data(
 
     Parameters
     ----------
-    model : fitted RMGL, or what its `associate` returned
+    model : fitted RMGL, or the result of its `associate`
     table, time, event : as for `RMGL.associate`
         A table and the names of its columns of times and events. They are not needed with the
         result of `associate`.
@@ -64,12 +64,12 @@ def survival_in(
         model = fitted_model(given)
         if table is None or time is None or event is None:
             raise ValueError(
-                "a model alone has no survival; pass also the table, time= and event=, "
-                "as for associate, or the result of associate"
+                "a model alone has no survival data; also pass the table, time= and "
+                "event=, as for associate, or pass the result of associate instead"
             )
         found = associate_clusters(model, table, time=time, event=event)
     if found.survival is None:
-        raise ValueError("there is no survival; call associate with time= and event=")
+        raise ValueError("there are no survival data; call associate with time= and event=")
     return found, found.survival
 
 
@@ -89,7 +89,7 @@ def plot_survival(
 
     Parameters
     ----------
-    model : fitted RMGL, or what its `associate` returned
+    model : fitted RMGL, or the result of its `associate`
     table, time, event : as for `survival_data`
     ax : Axes, optional
         Axes to draw on. By default, those of a new figure.

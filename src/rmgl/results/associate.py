@@ -115,7 +115,7 @@ class Compared:
         try:
             found = self.test(self.known, labels[self.known])
             empty = np.flatnonzero(n == 0).tolist()
-            notes += [f"no value in {named(empty)}, so the test leaves it out"] if empty else []
+            notes += [f"no value in {named(empty)}, not included in the test"] if empty else []
             notes += [found.note] if found.note else []
         except NothingToCompare as reason:
             found = Comparison("", UNKNOWN, 0, UNKNOWN, "", UNKNOWN)

@@ -140,7 +140,7 @@ class Associations:
             said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
         if self.n_unknown:
             rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
-            said.append(f"{self.n_unknown:,} {rows} not in the fit, and ignored")
+            said.append(f"{self.n_unknown:,} {rows} not in the fit and therefore ignored")
         return said
 
     def _shown(self, most_clusters: int | None = None) -> list[list[str]]:

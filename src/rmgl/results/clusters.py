@@ -197,8 +197,8 @@ class Level:
     better than chance.
     """
     nested: float
-    """Share of the entities in the same cluster of the next coarser level as most of their own
-    cluster: 1 if the levels are nested.
+    """Share of the entities that are in the same cluster of the next coarser level as the majority
+    of their own cluster: 1 if the levels are nested.
     """
 
 
@@ -250,7 +250,7 @@ def stable_levels(model: FittedModel) -> list[Level]:
 
 
 def nestedness(fine: NDArray[np.intp], coarse: NDArray[np.intp]) -> float:
-    """Return the share of the entities in the coarse cluster of most of their fine cluster.
+    """Return the share of entities in the same coarse cluster as most of their fine cluster.
 
     Examples
     --------

@@ -62,8 +62,8 @@ class Explanation:
     view: NDArray[np.object_]
     feature: NDArray[np.object_]
     effect_size: Vector
-    """(mean inside - mean outside) / pooled standard deviation. Infinite if the values differ and
-    do not vary, NaN if a group is empty.
+    """(mean inside - mean outside) / pooled standard deviation. Infinite if the means
+    differ and the values do not vary within the groups, NaN if a group is empty.
     """
     mean_inside: Vector
     mean_outside: Vector

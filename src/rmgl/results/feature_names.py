@@ -27,7 +27,7 @@ def check_feature_names(views: Views, given: Any) -> list[list[str]]:
         if features is None:
             continue
         if isinstance(features, str) or len(features) != len(names[view]):
-            found = "a text" if isinstance(features, str) else f"{len(features)} names"
+            found = "a string" if isinstance(features, str) else f"{len(features)} names"
             raise ValueError(
                 f"feature_names has {found} for view {name!r}, which has "
                 f"{len(names[view])} columns; pass one name per column"

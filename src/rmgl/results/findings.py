@@ -187,8 +187,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "no consensus by rule": "No consensus layer is learned, because of the rule {rule!r}.".format,
     "weights by agreement": (
         "Weights: a view counts more if its columns agree with one another, and if its "
-        "layer agrees with the embedding of {reference}. Roughness measures the "
-        "latter (0: neighbors agree, 1: they are unrelated)."
+        "layer agrees with the embedding of {reference}. Roughness measures "
+        "this agreement (0: neighbors agree, 1: they are unrelated)."
     ).format,
     "weights beyond chance": (
         "Weights: all views that agree with the others more than expected by chance have "
@@ -253,8 +253,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "view {subject!r} disagrees with the others (roughness {roughness:.2f}, where 1 "
         "means unrelated) and has a weight of {weight:.1%}: it shows these clusters in part "
         "({inside:.0%} of the nearest neighbors in this view are in the same cluster, "
-        "compared with the {chance:.0%} expected by chance), but so can noise; inspect it "
-        "separately"
+        "compared with the {chance:.0%} expected by chance), but noise can do so, too; "
+        "inspect it separately"
     ).format,
     "edges missed": (
         "view {subject!r} has {edges:.1f} edges per node instead of {wanted}, because no "

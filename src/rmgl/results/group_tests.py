@@ -11,9 +11,10 @@ to permuting the clusters but does not loop over the entities. The effect size i
 bias correction (Bergsma, 2013),
 
     phi2 = max(0, chi2 / n - (r - 1)(c - 1) / (n - 1))
-    V    = sqrt(phi2 / min(r' - 1, c' - 1))              r' = r - (r - 1)^2 / (n - 1), c' alike
+    V    = sqrt(phi2 / min(r' - 1, c' - 1))              r' = r - (r - 1)^2 / (n - 1), c' likewise
 
-This is 0 without a relation, even in small samples, and 1 if the cluster determines the value.
+This is 0 if the two are unrelated, even in small samples, and 1 if the cluster determines the
+value.
 """
 
 from __future__ import annotations
@@ -163,7 +164,10 @@ def chi_squared(tables: NDArray[Any], expected: NDArray[np.float64]) -> Any:
 def by_random_tables(
     table: NDArray[np.intp], expected: NDArray[np.float64], statistic: float, seed: Any
 ) -> float:
-    """Return the share of tables with the same totals, including this one, that are as extreme."""
+    """Return the share of tables with the same totals that are at least as extreme as this one.
+
+    This one is included.
+    """
     from scipy.stats import random_table
 
     rng = np.random.default_rng(seed)

@@ -144,7 +144,7 @@ def matched_rows(
     if not has_row_labels(table):
         column = column_of_ids(table, index)
         use = (
-            "table.set_index(...) of the column of ids"
+            "table.set_index(...) with the column of ids"
             if column is None
             else (f"table.set_index({column!r})")
         )
@@ -231,7 +231,7 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
         column = kind_of(name, values)
     except LikelyIds:
         different = len(set(map(level_text, cells_of(values.dropna()))))
-        note = f"{different:,} different texts, which look like row ids or free text"
+        note = f"{different:,} different strings, which look like row ids or free text"
         return Outcome(name, LEFT_OUT, there, note=note)
     except TypeError as error:
         return Outcome(name, LEFT_OUT, there, note=str(error).partition(": ")[0])

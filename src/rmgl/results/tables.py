@@ -227,7 +227,7 @@ def counts_of(factors: Sequence[Factor], labels: Indices) -> NDArray[np.intp]:
 
 def determines(counts: NDArray[np.intp]) -> bool:
     """Return whether a few large cells determine the clusters: nearly all entities of each cell
-    share a cluster, and every cluster is that of at least one cell.
+    share a cluster, and every cluster is the main cluster of at least one cell.
     """
     n_cells, n_clusters = counts.shape
     n, most = counts.sum(), counts.argmax(axis=1)

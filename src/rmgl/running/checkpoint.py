@@ -36,7 +36,7 @@ def check_arrays(kept: Found, *names: str) -> None:
 
 
 def digest_of(*parts: Any) -> str:
-    """Return a text that differs for different arrays, sparse matrices, numbers or texts.
+    """Return a string that differs for different arrays, sparse matrices, numbers or strings.
 
     Examples
     --------

@@ -26,9 +26,9 @@ SHARES = {
     "page": 15,
 }
 """Stages of a run in order, with the rough share of its time that each one takes."""
-BAR_FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} spent, about {remaining} left"
+BAR_FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} elapsed, about {remaining} left"
 TICK = 0.5
-"""Seconds between updates of the clock of the bar, also within a stage."""
+"""Seconds between updates of the clock of the bar, even within a stage."""
 
 
 class Stage(Protocol):

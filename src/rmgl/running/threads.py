@@ -285,9 +285,9 @@ def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a 
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
-            f"{purpose} need at least {amount(needed)} of memory, but {amount(available)} are "
-            f"available: {way_out}, use a machine with more memory, or raise the memory limit of "
-            "this process"
+            f"{purpose} need at least {amount(needed)} of memory, but only {amount(available)} "
+            f"is available: {way_out}, use a machine with more memory, or raise the memory limit "
+            "of this process"
         )
 
 

@@ -1,7 +1,7 @@
 """Read Parquet and Feather (Arrow) files after checking that their columns fit into memory.
 
-A Parquet file may store each distinct text once, and only its number in every row, so a file of a
-few kilobytes can hold gigabytes of text. Such texts are read as stored, and the rows of the table
+A Parquet file may store each distinct string once, and only its number in every row, so a file of a
+few kilobytes can hold gigabytes of text. Such strings are read as stored, and the rows of the table
 share them.
 """
 
@@ -19,15 +19,15 @@ from rmgl.archive.array_file import WAY_OUT, Refused
 from rmgl.running.threads import require_memory
 
 CELL_BYTES = 8
-"""Minimum number of bytes of a cell: a number, or a reference to a text."""
+"""Minimum number of bytes of a cell: a number, or a reference to a string."""
 BATCH_ROWS = 8192
 """Number of rows read at once from columns that do not declare their size."""
 AS_STORED = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
-"""Encodings of texts that pyarrow reads without a copy for every row."""
+"""Encodings of strings that pyarrow reads without a copy for every row."""
 
 
 def read_parquet(path: Path) -> Any:
-    """Read a Parquet file as a pandas table, with texts as Python strings."""
+    """Read a Parquet file as a pandas table, with text as Python strings."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
@@ -99,7 +99,7 @@ def column_chunks(declared: Any) -> Iterator[tuple[int, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether an Arrow type holds texts or bytes of any length."""
+    """Return whether an Arrow type holds strings or bytes of any length."""
     from pyarrow import types
 
     any_length = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
@@ -107,12 +107,12 @@ def is_text(kind: Any) -> bool:
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
-    """Read a column of texts that does not declare its size, checking the memory in batches."""
+    """Read a column of strings that does not declare its size, checking the memory in batches."""
     import pyarrow
 
     chunks = []
     for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
-        require_memory(batch.nbytes, f"{path}: the texts of column {name!r}", WAY_OUT)
+        require_memory(batch.nbytes, f"{path}: the strings of column {name!r}", WAY_OUT)
         chunks.append(batch.column(name).dictionary_encode())
     return pyarrow.chunked_array(
         chunks, type=pyarrow.dictionary(pyarrow.int32(), file.schema_arrow.field(name).type)

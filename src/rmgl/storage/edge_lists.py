@@ -101,7 +101,7 @@ def read_rows(path: Path) -> list[Line]:
 
 
 def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line holds column names: known ones, or texts above numbers."""
+    """Return whether the first line holds column names: known ones, or text above numbers."""
     if {cell.lower() for cell in first[:2]} in HEADS:
         return True
     if len(first) == 3 and not in_some_notation(first[2]):

@@ -40,14 +40,14 @@ def read_frame(path: Path, wanted: Selection) -> Table:
     except Exception as error:  # pandas and pyarrow raise errors of any kind for damaged files
         raise ValueError(
             f"not a readable {path.suffix.lower()} file{detail_of(error)}: write it again from "
-            "its table"
+            "the original table"
         ) from error
     if id_column is not None and id_column in frame.index.names:
         frame = frame.reset_index(level=id_column)
     elif id_column is None and not (
         frame.index.dtype.kind in "iu" and np.array_equal(frame.index, np.arange(len(frame)))
     ):
-        named = f"--id {frame.index.name}" if frame.index.name else "a name and --id"
+        named = f"--id {frame.index.name}" if frame.index.name else "a named index and --id"
         raise ValueError(
             f"its rows have labels, which would be lost: use {named}, or remove them with "
             "reset_index(drop=True)"

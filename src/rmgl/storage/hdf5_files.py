@@ -34,7 +34,7 @@ def read_h5ad(path: Path, wanted: Selection) -> Table:
     adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
     views = from_anndata(adata, ["X"])
     ids = checked_ids(texts_of(adata.obs_names), lambda row: f"observation {row} (obs_names)")
-    return Table(views[0].measured(), ids, views[0].columns, "AnnData, its X")
+    return Table(views[0].measured(), ids, views[0].columns, "AnnData (X)")
 
 
 def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
@@ -69,8 +69,8 @@ def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
     """Yield the memory in bytes of every dataset in an HDF5 group, at any depth.
 
     A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole
-    chunks. Groups take no memory, except sparse matrices, which take some numbers for every row and
-    column.
+    chunks. Groups take no memory, except sparse matrices, which take a few numbers for every row
+    and column.
     """
     if depth > DEEPEST:
         raise ValueError(f"it contains groups inside groups, more than {DEEPEST} deep")

@@ -47,7 +47,7 @@ def is_empty(values: Any) -> Mask:
 
 
 def without_free_text(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table]]:
-    """Leave out columns of texts that are nearly all different, and log them.
+    """Leave out columns of strings that are nearly all different, and log them.
 
     Without ids, such a column in several files may identify their rows. A ValueError then asks for
     the id column.
@@ -64,8 +64,8 @@ def without_free_text(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table
     for (path, _), some in zip(found, texts, strict=True):
         for name in some:
             logger.info(
-                "%s: column %r is left out, because its texts are nearly all different; if they "
-                "name the rows, use --id %s",
+                "%s: column %r is left out because its values are nearly all different; if they "
+                "identify the rows, use --id %s",
                 path,
                 name,
                 name,

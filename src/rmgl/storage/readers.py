@@ -1,4 +1,4 @@
-"""Read views from one .npz or .h5mu file with all of them, or from one other file each."""
+"""Read views from one .npz or .h5mu file with all of them, or from one other file per view."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def read_tables(paths: Sequence[Path], selection: Selection) -> list[tuple[Path,
             raise ValueError(f"{path}: --columns and --drop leave no column of view {table.name!r}")
     others = [name for name in tables[0][1].left_out if not matches(name, selection.drop)]
     if selection.views and others:
-        logger.info("%s: left out, because not in any --view: %s", paths[0], shown(others))
+        logger.info("%s: left out because they are not in any --view: %s", paths[0], shown(others))
     return tables
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rmgl.views.encoding import cells_of
 
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
-"""Marks of missing values in any column of a file. Others, such as "none", may be a category."""
+"""Markers of missing values in any column of a file. Others, such as "none", may be a category."""
 
 
 def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[str]:
@@ -37,7 +37,7 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
 
 
 def without_marks(cells: Iterable[str]) -> Iterable[str | None]:
-    """Return the cells of a text file, with None in place of marks of missing values."""
+    """Return the cells of a text file, with None in place of markers of missing values."""
     return (None if cell.strip() in NO_VALUE else cell for cell in cells)
 
 

@@ -106,7 +106,7 @@ def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
 
 
 def check_types(attributes: dict[str, Any]) -> None:
-    """Raise an error unless attributes from a file are those of a fitted model, of their types."""
+    """Raise an error unless the attributes in a file are those of a model, with the right types."""
     hints = get_type_hints(FittedModel)
     known = {name: hints[field] for field, name in NAMES.items()}
     known |= {**NOTED, "_views": Views, "_n_features_out": int, "report_": Report}
@@ -124,7 +124,7 @@ def check_beside(fitted: FittedModel, attributes: dict[str, Any]) -> None:
     report, n_views = attributes["report_"], len(fitted.view_names)
     if attributes["_n_features_out"] != fitted.n_columns:
         raise Unsound(
-            f"{attributes['_n_features_out']} columns of the embedding, which has "
+            f"it declares {attributes['_n_features_out']} columns of the embedding, which has "
             f"{fitted.n_columns}"
         )
     if len(report.views) != n_views:

@@ -58,7 +58,7 @@ class Selection:
         if len(names) > 1:
             raise ValueError(
                 f"column {column!r} is in the views {names[0]!r} and {names[1]!r} of "
-                "--view, but a column belongs to one view; use narrower patterns"
+                "--view, but a column can be in only one view; use narrower patterns"
             )
         return names[0]
 

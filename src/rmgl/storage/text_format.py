@@ -76,7 +76,7 @@ def _read(path: Path, file: Any) -> bytes:
 
 
 def read_characters(path: Path) -> tuple[str, str]:
-    """Read a text and return its encoding, too: UTF-8, UTF-16 with a mark, or Windows-1252."""
+    """Return the text of a file and its encoding: UTF-8, UTF-16 with a mark, or Windows-1252."""
     content = read_bytes(path)
     mark = next(
         (encoding for first, encoding in MARKS.items() if content.startswith(first)), "utf-8"
@@ -93,7 +93,7 @@ def read_characters(path: Path) -> tuple[str, str]:
             with suppress(UnicodeDecodeError):
                 return content.decode("cp1252"), "Windows-1252"
         raise ValueError(
-            f"byte {error.start} is not text in {mark.upper()}: save the file in UTF-8"
+            f"byte {error.start} is not valid {mark.upper()} text: save the file as UTF-8"
         ) from error
 
 
@@ -107,7 +107,7 @@ SPACE_THOUSANDS = re.compile(rf"[+-]?\d{{1,3}}([{SPACES}]\d{{3}})+([.,]\d*)?([eE
 POINT_THOUSANDS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """1.234.567, and 1.234 if commas are decimal"""
 NO_NUMBER = {"", "-", "--", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "nil", "missing"}
-"""Common marks of missing values among numbers, in lower case."""
+"""Common markers of missing values among numbers, in lower case."""
 
 
 @dataclass(frozen=True)

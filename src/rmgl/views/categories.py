@@ -2,7 +2,8 @@
 
 Numbers have a scale, their range. Categories, Booleans and numbers with two values have none.
 The weight of such a column depends on how far the other columns confirm it (`rmgl.views.halves`).
-It has full weight from 0.2 of the mean reliability of the columns of its table.
+It has full weight if its reliability is at least 0.2 of the mean reliability of the columns of its
+table.
 """
 
 from __future__ import annotations

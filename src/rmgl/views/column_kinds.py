@@ -21,15 +21,15 @@ from rmgl.views.encoding import (
 from rmgl.views.scales import known_scale
 
 ALL_DIFFERENT = 0.9
-"""Share of distinct texts in the rows from which a column is treated as row ids."""
+"""Minimum share of distinct strings in the rows at which a column is treated as row ids."""
 MANY_LEVELS = 50
-"""Number of distinct texts beyond which a smaller share is enough to be treated as row ids."""
+"""Number of distinct strings beyond which a smaller share is enough to be treated as row ids."""
 MANY_DIFFERENT = 0.5
-"""Share of distinct texts beyond which more than `MANY_LEVELS` of them are treated as row ids."""
+"""Share of distinct strings beyond which more than `MANY_LEVELS` of them are treated as row ids."""
 
 
 class LikelyIds(ValueError):
-    """Raised for a column of texts that are nearly all distinct."""
+    """Raised for a column of strings that are nearly all distinct."""
 
 
 def fit_encoding(table: Any) -> Encoding | None:
@@ -153,7 +153,10 @@ def _category(name: str, different: set[str], n: int, what: str) -> TableColumn:
             f"row labels (set_index({name!r}); --id {name} on the command line); "
             "otherwise leave it out"
         )
-    reason = f"{what} with {len(levels):,} different values: {listed(levels)}; 0 if equal, else 1"
+    reason = (
+        f"{what} with {len(levels):,} different values: {listed(levels)}; "
+        "distance 0 if equal, else 1"
+    )
     return TableColumn(name, "category", reason, levels)
 
 

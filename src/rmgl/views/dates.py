@@ -1,6 +1,6 @@
 """Convert dates of the years 1 to 9999 to days, beyond the range of pandas types.
 
-Most versions of pandas convert texts and Python dates to nanoseconds, which cover 1677 to 2262.
+Most versions of pandas convert strings and Python dates to nanoseconds, which cover 1677 to 2262.
 Dates such as 9999-12-31, which many tables use for an unknown end, are therefore read in another
 year: the calendar repeats every 400 years.
 """
@@ -29,7 +29,7 @@ SAFE = 1800
 
 
 def is_date(text: str) -> bool:
-    """Return whether a text is a date with an unambiguous order of year, month and day."""
+    """Return whether a string is a date with an unambiguous order of year, month and day."""
     return DATE.fullmatch(text.strip()) is not None
 
 
@@ -58,7 +58,7 @@ def days_of(values: Any) -> NDArray[np.float64]:
 
 
 def _moments(values: Any) -> Moments:
-    """Return the moments of a column without missing values."""
+    """Return the points in time of a column without missing values."""
     from pandas.api.types import infer_dtype, is_datetime64_any_dtype
 
     if hasattr(values.dtype, "freq"):
@@ -71,7 +71,7 @@ def _moments(values: Any) -> Moments:
 
 
 def _moments_of_texts(texts: list[str]) -> Moments:
-    """Return the moments of dates that are written with hyphens, or all with points."""
+    """Return the points in time of dates written with hyphens, or all with periods."""
     import pandas as pd
 
     order = "ISO8601" if any("-" in text for text in texts) else "%d.%m.%Y"
@@ -101,7 +101,7 @@ def _in_safe_year(text: str) -> tuple[str, int]:
 
 
 def _moment(value: Any) -> np.datetime64:
-    """Return a date or time of Python, NumPy or pandas as a moment, in UTC without a time zone."""
+    """Return a Python, NumPy or pandas date or time as a point in UTC, without a time zone."""
     offset = value.utcoffset() if getattr(value, "tzinfo", None) is not None else None
     local = value if offset is None else value.replace(tzinfo=None)
     moment = np.datetime64(local).astype("datetime64[us]")

@@ -293,7 +293,7 @@ def _first_without_date(values: Any) -> str:
         first, stop = (first, middle) if _not_dates(values.iloc[first:middle]) else (middle, stop)
     if _not_dates(values.iloc[first:stop]):
         return f"row {first} has {quoted(values.iloc[first])}"
-    return f"row {first} writes its date differently ({quoted(values.iloc[first])})"
+    return f"row {first} has a date in a different format ({quoted(values.iloc[first])})"
 
 
 def _not_dates(values: Any) -> bool:

@@ -46,9 +46,9 @@ UNRELATED = (1.0, 0.0, 0.0)
 DRAWS = 4
 """Number of times that the columns are halved."""
 SURE = 3.0
-"""Number of standard deviations below chance from which halves are related."""
+"""Minimum number of standard deviations below chance at which halves are related."""
 FULL = 0.2
-"""Reliability, relative to that of others, from which a view or column has full weight."""
+"""Minimum reliability, relative to that of others, at which a view or column has full weight."""
 LEAST = 0.05
 """Minimum weight of a view or column: a view may place entities that are in no other view."""
 ROUNDING = 1e-9
@@ -67,8 +67,8 @@ def sample_of(n_rows: int) -> Indices:
 def parts_by(reliability: Floats, usual: float) -> Floats:
     """Return the weights of views, or columns, relative to one of the usual reliability.
 
-    The weight is full from 0.2 of the usual reliability, and below that proportional to the fourth
-    power of the reliability.
+    The weight is full at 0.2 of the usual reliability or more, and below that it is proportional to
+    the fourth power of the reliability.
 
     Examples
     --------

@@ -245,7 +245,7 @@ def check_mask(name: str, mask: Any) -> Mask:
 def without_missing(
     name: str, X: Any, observed: Mask | None, new: bool = False
 ) -> tuple[Any, NDArray[np.intp] | None, Mask | None]:
-    """Set missing rows and cells to zero, and return also the observed rows and the missing cells.
+    """Set missing rows and cells to zero, and also return the observed rows and the missing cells.
 
     The observed rows are indices (None for all), and the missing cells are a mask (None if no cells
     are missing). Single cells may be missing from a dense view, but not from a sparse one. A column

@@ -1,6 +1,6 @@
 """Answers on a scale, such as a Likert scale: columns of ordered categories.
 
-`ordinal` marks the columns with such answers. Texts of well-known scales are recognized
+`ordinal` marks the columns with such answers. Well-known scales in words are recognized
 automatically (`rmgl.views.column_kinds`).
 """
 
@@ -32,10 +32,10 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
         The table. It is not modified.
     levels : list, or dict of column name to list, optional
         All possible answers, from low to high. By default, the whole numbers from the smallest to
-        the largest answer in any of the columns, or a well-known scale of texts, such as "disagree"
+        the largest answer in any of the columns, or a well-known scale in words, such as "disagree"
         to "agree".
     columns : list of str, optional
-        Columns with answers on a scale. By default those of the dict, or else all columns.
+        Columns with answers on a scale. By default, those of the dict, or else all columns.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def scale_of(frame: Any, levels: Any) -> list[Any]:
     levels = whole_numbers(found) or known_scale(found)
     if levels is None:
         raise ValueError(
-            f"the answers of columns {listed([str(name) for name in frame.columns])} are "
+            f"the answers in columns {listed([str(name) for name in frame.columns])} are "
             "neither whole numbers nor those of a well-known scale "
             f"({listed(sorted(found))}); pass all possible answers, from low to high, as "
             "levels="

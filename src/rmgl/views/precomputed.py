@@ -44,9 +44,9 @@ class Precomputed:
     | "kernel" | m_ii + m_jj - 2 m_ij |
     | "similarity" | the largest entry - m_ij |
 
-    In a sparse matrix, absent pairs are far apart. Only stored pairs can carry weight, and the
-    layer is exact over them. A pair may be stored in one or both directions. Entities without any
-    pair are missing from the view.
+    In a sparse matrix, pairs that are not stored are far apart. Only stored pairs can carry weight,
+    and the layer is exact over them. A pair may be stored in one or both directions. Entities
+    without any pair are missing from the view.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ LEAST = 3
 
 
 def known_scale(answers: Collection[str]) -> tuple[str, ...] | None:
-    """Return the levels of the scale that contains some texts, in their spelling.
+    """Return the levels of the scale that contains all answers, spelled like the answers.
 
     Returns None if no scale contains them, if there are fewer than three, or if a level is written
     in two ways.

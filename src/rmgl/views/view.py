@@ -258,7 +258,7 @@ class View(ABC):
     def check_metric(self, how: str, by_name: bool) -> None:
         """Raise a ValueError if a metric does not apply to this view.
 
-        `by_name` is whether the metric was given for this view alone.
+        `by_name` indicates whether the metric was given for this view alone.
         """
         if by_name and how not in ("euclidean", self.words):
             raise ValueError(

@@ -141,7 +141,7 @@ class Views:
         if everyone and in_none.size:
             raise ValueError(
                 f"{named_rows(in_none, self.index)} missing from every view, but an entity "
-                "must be in at least one: drop this row"
+                "must be in at least one: drop such rows"
             )
 
     # The views
@@ -277,7 +277,7 @@ class Views:
         return self.n_rows <= self.n_features
 
     def compressed(self) -> Views:
-        """Store rows that are mostly zeros as sparse, with the same distances in less time.
+        """Store rows that are mostly zeros as sparse, which gives the same distances in less time.
 
         If there are more rows than columns, all matrices must be nearly all zeros, because products
         of single rows are slow.

@@ -79,7 +79,7 @@
   });
   facts.layers.forEach((layer, number) => {
     const named = arrays[`named_${number}`];
-    choices.push({title: layer.role === "view" ? `cluster named by view ${layer.name} alone` : `cluster named by layer ${layer.name}`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
+    choices.push({title: layer.role === "view" ? `cluster suggested by view ${layer.name} alone` : `cluster suggested by layer ${layer.name}`, kind: "clusters", of: (at) => named[at] === NOTHING ? -1 : named[at]});
   });
   const firstLevel = choices.length;
   facts.levels.forEach((count, number) => {
@@ -292,7 +292,7 @@
       drawNeighbors(null, []);
       panel.append(...[make("h3", {}, selection.length ? `${selection.length.toLocaleString("en")} entities are selected` : "No entity is selected"),
         selection.length > 1 && selection.length < n ? make("p", {}, make("a", {href: "#selection"}, "What distinguishes them from all others?")) : null,
-        make("p", {class: "note"}, "Click a point or a name, or find an id, to see the cluster that each view names for the entity, and its neighbors.")].filter((part) => part));
+        make("p", {class: "note"}, "Click a point or a name, or find an id, to see its neighbors and the cluster that each view suggests for it.")].filter((part) => part));
       return;
     }
     const at = selection[0], cluster = arrays.cluster[at], all = neighborsOf(at), neighbors = all.slice(0, NEIGHBORS);
@@ -303,7 +303,7 @@
       if (named === NOTHING) return [layer.name, layer.role === "view" ? "not known" : "no edges", "", ""];
       return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
     });
-    panel.append(table("For each view alone, the cluster of most of the entity's nearest neighbors. For the other layers, the cluster with most of the entity's edge weight", ["View or layer", "Names cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
+    panel.append(table("For each view alone, the cluster of most of the entity's nearest neighbors. For the other layers, the cluster with most of the entity's edge weight", ["View or layer", "Suggested cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
     const titles = ["Neighbor", "Cluster", ...facts.layers.map((layer) => layer.name.length > 14 ? `${layer.name.slice(0, 13)}…` : layer.name)];
     const listed = neighbors.map(([other, weights]) => [entityButton(other), clusterCell(arrays.cluster[other]), ...weights.map((weight) => weight ? weight.toPrecision(2) : "")]);
     panel.append(table(`${all.length > NEIGHBORS ? `The strongest ${NEIGHBORS} of ${all.length}` : all.length} neighbors in the learned layers; weights by layer`, titles, listed, "tall"));
@@ -388,7 +388,7 @@
     const panel = byId("selection"), count = selection.length.toLocaleString("en");
     if (selection.length < 2 || selection.length === n || !measured.length) return;
     const left = facts.n_features - features.length;
-    const limits = [facts.sampled ? "Only entities that are points on this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page contains the ${features.length.toLocaleString("en")} that distinguish the clusters most.` : ""].filter((text) => text);
+    const limits = [facts.sampled ? "Only entities shown as points on this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page contains the ${features.length.toLocaleString("en")} that distinguish the clusters most.` : ""].filter((text) => text);
     panel.append(make("h3", {}, `What distinguishes the ${count} selected entities from all others?`), featureTable(distinguishing(selection), null));
     if (limits.length) panel.append(make("p", {class: "note"}, limits.join(" ")));
   }
