@@ -219,7 +219,7 @@ def test_further_views_do_not_change_the_first_ones():
         ({"layout": [[0.5, 1.0]]}, r"layout must be .* or a table of integers"),
         ({"layout": [[-1, 0]]}, r"layout must be .* or a table of integers >= 0"),
         ({"layout": []}, r"layout must be .* or a table of integers"),
-        ({"layout": [[0, 0, 1], [1, 1, 0]]}, r"two clusters are in the same group in every view"),
+        ({"layout": [[0, 0, 1], [1, 1, 0]]}, r"two clusters share a group in every view"),
         (
             {"n_clusters": 8},
             r"n_clusters=8 must be an integer to the power of n_views=2, such as 9",

@@ -118,7 +118,7 @@ CHANGES = {
     "costs of no consensus": (costs_of_no_consensus, "a consensus that the model does not have"),
     "along networks": (
         lambda m: {"layers": [replace(m.layers[0], network_share=0.5), *m.layers[1:]]},
-        "networks that the model does not have",
+        "but the model has no networks",
     ),
     "a scaler": (odd_scaler, "the scaler of view 'view 0' does not match"),
 }

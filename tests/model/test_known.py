@@ -81,7 +81,7 @@ def test_labels_are_kept_and_clusters_numbered_as_they_are(parameters, tmp_path)
     assert all(layer.exact for layer in model.layers_)
     resumed = RMGL(3, random_state=0, **parameters).fit(views, y, checkpoint=tmp_path / "steps")
     np.testing.assert_array_equal(resumed.embedding_, model.embedding_)
-    with pytest.raises(ValueError, match="other data, parameters or versions"):
+    with pytest.raises(ValueError, match="different data, parameters or versions"):
         RMGL(3, random_state=0, **parameters).fit(views, checkpoint=tmp_path / "steps")
     model.save(tmp_path / "model.rmgl")
     np.testing.assert_array_equal(

@@ -60,7 +60,7 @@ def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
     with pytest.raises(ValueError, match="holds a run with different data, parameters or versions"):
         RMGL(4, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in three_views.items()}
-    with pytest.raises(ValueError, match="holds a run with other data"):
+    with pytest.raises(ValueError, match="holds a run with different data"):
         RMGL(3, random_state=0).fit(changed, checkpoint=tmp_path / "steps")
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"holds '.*', which is not part of a checkpoint"):

@@ -354,7 +354,7 @@ BAD = {
     "text": (
         lambda t: t.assign(months=t["months"].astype(object).where(t.index != "p8", "long")),
         SURVIVAL,
-        "time='months' is 'long' in row 'p8'",
+        "time='months': the value 'long' in row 'p8' is not a number",
     ),
     "date": (lambda t: t, {"time": "seen", "event": "died"}, "has datetime64"),
     "events 1 and 2": (

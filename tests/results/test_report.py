@@ -428,7 +428,7 @@ def test_the_report_says_why_a_share_is_not_known(rng):
     kept = Views.of({"one": rng.normal(size=(700, 2)), "many": sparse.csr_array(np.eye(700))})
     made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)
     assert [part.inside is None for part in made.views] == [False, True]
-    assert "Inside: share of an entity's 12 nearest" in str(made)
+    assert "Inside: mean share of an entity's 12 nearest" in str(made)
     assert (
         "Inside is unknown for many: in this view, no entity has neighbors that can be distinguished"
         in str(made)

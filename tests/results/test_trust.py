@@ -35,7 +35,7 @@ def test_the_word_follows_from_the_strength_of_the_evidence(strength, word, stab
     (finding,) = trust.findings
     assert finding.numbers["stability"] == stability
     assert finding.numbers["separation"] == pytest.approx((strength / stability) ** 2)
-    assert str(trust).startswith(f"{word}: refits that leave out a fifth of the")
+    assert str(trust).startswith(f"{word}. Refits that leave out a fifth of the")
 
 
 def test_the_policy_says_what_is_good_and_fair():
@@ -54,7 +54,7 @@ def test_stronger_evidence_was_worth_more():
     assert [lower for lower, _ in ranges] == sorted(lower for lower, _ in ranges)
     said = judge(with_strength(0.97)).reasons[0]
     lower, upper = worth(0.97)
-    assert said.endswith(f"had an adjusted Rand index of {lower:.2f} to {upper:.2f}")
+    assert said.endswith(f"had an adjusted Rand index of {lower:.2f} to {upper:.2f} with the classes")
 
 
 def test_what_was_not_examined_is_not_good():

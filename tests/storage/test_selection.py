@@ -185,7 +185,7 @@ def test_free_text_is_left_out_with_a_note(birds, tmp_path, capsys):
     capsys.readouterr()
     assert cluster("notes.csv", "--id", "bird", "-o", "notes", "--save", "m.rmgl") == 0
     assert (
-        "notes.csv: column 'notes' is left out, because its values are" in capsys.readouterr().err
+        "notes.csv: column 'notes' is left out because its values are" in capsys.readouterr().err
     )
     assert labels(tmp_path / "notes").equals(labels(tmp_path / "plain"))
     assert list(labels(tmp_path / "notes").columns)[:2] == ["bird", "label"]
