@@ -235,7 +235,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     page = " ".join((tmp_path / "performance.md").read_text().split())
     for text in (
         "**Small data are slower.**",
-        "**Exact search has its price.**",
+        "**Exact search comes at a price.**",
         "All rows come from commit",
         "## Machine",
         "GEMM float32",
@@ -250,12 +250,12 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "## Choosing the number of clusters",
         "## New rows",
         "## Starting up",
-        "Geometric mean",
+        "The geometric mean of dual ascent's seconds",
     ):
         assert text in page
     page = " ".join((tmp_path / "quality.md").read_text().split())
     for text in (
-        "RMGL reaches a mean NMI of",
+        "RMGL reaches a mean normalized mutual information (NMI) of",
         "## NMI",
         "## Ingredients",
         "## Complementary views",
@@ -290,7 +290,7 @@ def test_the_calibration_is_shown_where_there_are_enough_answers(importable):
     ]
     assert list(trust_section([], None)) == list(trust_section(rows[:1], None)) == []
     page = "\n".join(trust_section(rows, None))
-    assert "strength 1.00" in page
+    assert "1.00 for strength" in page
     assert f"| good | 4 | {strengths[17:].mean():.2f} |" in page
 
 
@@ -315,8 +315,8 @@ def test_the_calibration_of_numbers_counts_public_sets(importable):
     assert "| high | 2 | 50% | 100% | 50% |" in page
     assert "| low | 1 | 100% | 0% | 0% |" in page
     assert "| all | 3 | 67% | 67% | 33% |" in page
-    assert "Of 1 clouds without clusters, 0 have" in page
-    assert "Of 1 generated sets of complementary views, 1 have" in page
+    assert "For 0 of 1 clouds without clusters, the confidence" in page
+    assert "For 1 of 1 generated sets of complementary views" in page
 
 
 def timing(dataset, method, seconds, nmi=0.5, status="ok"):

@@ -167,7 +167,7 @@ def test_a_fit_resumes_from_its_checkpoint(
     # nothing was searched again
     assert not [name for name in names if name.startswith(("rmgl-nearest", "rmgl-within"))]
     changed = {**views, "view 1": views["view 1"] + 1e-9 * np.eye(N, 7)}
-    with pytest.raises(ValueError, match="other data"):
+    with pytest.raises(ValueError, match="different data"):
         clone(MODEL).fit(as_stored(changed), client=client, checkpoint=folder)
 
 

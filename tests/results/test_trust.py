@@ -54,7 +54,9 @@ def test_stronger_evidence_was_worth_more():
     assert [lower for lower, _ in ranges] == sorted(lower for lower, _ in ranges)
     said = judge(with_strength(0.97)).reasons[0]
     lower, upper = worth(0.97)
-    assert said.endswith(f"had an adjusted Rand index of {lower:.2f} to {upper:.2f} with the classes")
+    assert said.endswith(
+        f"had an adjusted Rand index of {lower:.2f} to {upper:.2f} with the classes"
+    )
 
 
 def test_what_was_not_examined_is_not_good():

@@ -184,9 +184,7 @@ def test_free_text_is_left_out_with_a_note(birds, tmp_path, capsys):
     assert cluster("plain.csv", "--id", "bird", "-o", "plain") == 0
     capsys.readouterr()
     assert cluster("notes.csv", "--id", "bird", "-o", "notes", "--save", "m.rmgl") == 0
-    assert (
-        "notes.csv: column 'notes' is left out because its values are" in capsys.readouterr().err
-    )
+    assert "notes.csv: column 'notes' is left out because its values are" in capsys.readouterr().err
     assert labels(tmp_path / "notes").equals(labels(tmp_path / "plain"))
     assert list(labels(tmp_path / "notes").columns)[:2] == ["bird", "label"]
     assert run("predict", "m.rmgl", "notes.csv", "--id", "bird", "-o", "p.csv") == 0
