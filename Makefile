@@ -1,11 +1,11 @@
-# `make demo` and `make test` need nothing but Python 3.11+ and a package index.
+# `make demo` and `make test` need only Python 3.11+ and a package index.
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Spread over the cores; tests/conftest.py says how.
+# Runs tests in parallel on all cores; see tests/conftest.py.
 SPREAD := --numprocesses auto
 
-# Compiled loops with bounds checks have a cache of their own.
+# Compiled loops with bounds checks have their own cache.
 CHECK_BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked
 
 .PHONY: demo demo-dask docs test test-all test-lowest fuzz lint hooks release-check pictures bench clean
@@ -17,27 +17,27 @@ CHECK_BOUNDS := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds-checked
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 
-# Installs what the README uses.
+# Installs the extras that the README uses.
 demo: .venv/installed-plot,report,networkx
 	$(BIN)/rmgl demo --output demo --force
-	@echo "Pictures: demo/embedding.png, demo/layers.png"
+	@echo "Figures: demo/embedding.png, demo/layers.png"
 
-# The digits and 50 000 rows of a mixture on two Dask worker processes; docs/beyond_one_machine.md explains it.
+# Fits the digits and a mixture of 50,000 rows on two Dask worker processes; see docs/beyond_one_machine.md.
 demo-dask: .venv/installed-dask
 	$(BIN)/python scripts/demo_dask.py
 
-# Every law, unit and contract; prints which tests took longest.
+# Runs all tests of mathematical laws, units and contracts; prints which took longest.
 test: .venv/installed-dev
 	$(BIN)/python -m pytest $(SPREAD) --durations=10 $(COVERAGE)
 
-# These, and programs, documents, benchmarks, kills and short fuzz; prints which lines and branches of src/rmgl no test has reached. Then
-# those that call the compiled loops most, with bounds checks compiled into them.
+# Also tests programs, documents, benchmarks and kills, with short fuzzing; prints which lines and branches of src/rmgl no test has
+# reached. Then repeats the tests that call the compiled loops most, with bounds checks compiled in.
 test-all: .venv/installed-dev
 	RMGL_EXAMPLES=25 $(MAKE) test COVERAGE='--cov --cov-report='
 	$(BIN)/python -m pytest $(SPREAD) --durations=10 -m 'extended and not fuzz' --cov --cov-append --cov-report=term
 	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) tests/kernels tests/edges tests/layer tests/embedding tests/placing tests/test_border.py
 
-# The tests of `make test` with the lowest version of every package that pyproject.toml allows; prints which they are.
+# Runs the tests of `make test` with the lowest package versions that pyproject.toml allows, and prints these versions.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip list --python .venv-lowest/bin/python
 	.venv-lowest/bin/python -m pytest $(SPREAD)
@@ -48,7 +48,7 @@ test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --editable '.[test]'
 	touch $@
 
-# About ten minutes of random input, which prints how much was tried; then all other tests with bounds checks.
+# Tries random input for about ten minutes and prints how much was tried; then runs all other tests with bounds checks.
 fuzz: .venv/installed-dev
 	$(BIN)/python -m pytest -m fuzz -s
 	$(CHECK_BOUNDS) $(BIN)/python -m pytest $(SPREAD) -m 'not fuzz'
@@ -59,7 +59,7 @@ lint: .venv/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Checks style and types before every commit from now on.
+# Checks style and types before every future commit.
 hooks: .venv/installed-dev
 	$(BIN)/pre-commit install
 
@@ -68,20 +68,20 @@ hooks: .venv/installed-dev
 release-check: .venv/installed-release
 	$(BIN)/python scripts/check_release.py $(RELEASE)
 
-# The pictures of the README, the landing page and the tutorials; those of reports need a browser (apt-get install chromium).
+# Creates the images in the README, the landing page and the tutorials; images of reports need a browser (apt-get install chromium).
 pictures: demo .venv/installed-dev
 	mkdir -p docs/images
 	cp demo/embedding.png demo/layers.png docs/images/
 	$(BIN)/python scripts/picture_of_page.py demo/report.html docs/images/report.png
 	$(BIN)/python scripts/pictures_of_site.py
 
-# The site, in docs/_build/html; some minutes, because the gallery runs. Warnings and dead links are errors.
+# Builds the site in docs/_build/html. This takes a few minutes, because the gallery runs. Warnings and dead links are errors.
 docs: .venv/installed-docs
 	$(BIN)/python -m sphinx -W --keep-going --quiet -b html docs docs/_build/html
 	$(BIN)/python scripts/check_links.py docs/_build/html
 
-# More than two hours with everything; `make bench QUICK=--quick` takes a few minutes. The first run with everything makes the
-# environments of the competitors.
+# Runs all benchmarks, which takes more than two hours; `make bench QUICK=--quick` takes a few minutes. The first full run creates the
+# competitors' environments.
 bench: .venv/installed-bench
 	$(if $(QUICK),,$(BIN)/python -m benchmarks environments)
 	$(BIN)/python -m benchmarks all $(QUICK)

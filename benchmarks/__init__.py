@@ -1,5 +1,5 @@
-"""Benchmarks: data sets and methods as small files with one interface, and one judge that alone
-measures. See README.md.
+"""Benchmarks: data sets and methods as small files with one interface, and a single judge that does
+all the measuring. See README.md.
 """
 
 from pathlib import Path

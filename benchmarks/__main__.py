@@ -1,6 +1,6 @@
 """Compare RMGL with other packages, and write the pages about the results.
 
-`all` runs every suite; each suite is also a command of its own.
+`all` runs every suite; each suite is also a separate command.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite, and the settings that it runs with unless others are given."""
+    """A suite and its default settings."""
 
     module: ModuleType
     repeats: int
@@ -54,7 +54,7 @@ class Suite:
 
 
 SUITES = {
-    # seconds are the result: for a machine that does nothing else
+    # suites that measure time: for an otherwise idle machine
     "kernels": Suite(suite_kernels, 15, 0, 600, threads=2),
     "startup": Suite(suite_startup, 3, 0, 600, threads=2),
     "search": Suite(suite_search, 3, 20, 600, threads=2),
@@ -64,7 +64,7 @@ SUITES = {
     "sparse": Suite(suite_sparse, 3, 0, 1200, threads=2),
     "distributed": Suite(suite_distributed, 1, 0, 3600, threads=2),
     "scale": Suite(suite_scale, 1, 0, 7200, threads=2),
-    # scores are the result
+    # suites that measure scores
     "trust": Suite(suite_trust, 1, 0, 600),
     "complementary": Suite(suite_complementary, 1, 0, 240),
     "robustness": Suite(suite_robustness, 1, 0, 240),
@@ -82,20 +82,18 @@ def main() -> None:
 
 
 def shared(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of all commands that measure."""
+    """Add the options shared by all commands that measure."""
     options = [
-        click.option("--quick", is_flag=True, help="Measure a small part, in a folder of its own."),
+        click.option("--quick", is_flag=True, help="Measure a small part, in a separate folder."),
         click.option(
             "--output",
             type=click.Path(path_type=Path),
             default=RESULTS,
-            help="Folder of the results.",
+            help="Folder for the results.",
         ),
         click.option("--force", is_flag=True, help="Repeat measurements that already exist."),
-        click.option(
-            "--allow-dirty", is_flag=True, help="Measure code that has not been committed."
-        ),
-        click.option("--threads", type=int, help="Threads that each method may use."),
+        click.option("--allow-dirty", is_flag=True, help="Measure code with uncommitted changes."),
+        click.option("--threads", type=int, help="Number of threads for each method."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -116,7 +114,7 @@ def measure(
     """Run one suite."""
     if is_dirty() and not (quick or allow_dirty):
         raise click.UsageError(
-            "the code has changes that are not committed: commit them, or pass --allow-dirty"
+            "the code has uncommitted changes: commit them, or pass --allow-dirty"
         )
     suite = SUITES[name]
     settings = Settings(
@@ -131,7 +129,7 @@ def measure(
 
 
 def add_suite(name: str, suite: Suite) -> None:
-    """A command for one suite."""
+    """Add the command for one suite."""
 
     @main.command(name, help=suite.module.__doc__)
     @shared
@@ -139,21 +137,21 @@ def add_suite(name: str, suite: Suite) -> None:
         "--only",
         multiple=True,
         metavar="NAME",
-        help="A method to run (may be repeated); also runs slow ones.",
+        help="Run this method, even if it is slow (may be repeated).",
     )
     @click.option(
         "--dataset",
         "datasets",
         multiple=True,
         metavar="NAME",
-        help="A data set, or a view of `layer` (may be repeated).",
+        help="Run on this data set; for `layer`, on this view (may be repeated).",
     )
     @click.option(
         "--timeout",
         type=float,
         default=suite.timeout,
         show_default=True,
-        help="Seconds for one method on one data set.",
+        help="Time limit in seconds for one method on one data set.",
     )
     @click.option(
         "--repeats",
@@ -175,13 +173,13 @@ for _name, _suite in SUITES.items():
 @click.option(
     "--part",
     type=click.Choice(["timing", "scores"]),
-    help="Run only the suites that measure seconds, or only those that measure scores.",
+    help="Run only the suites that measure time, or only those that measure scores.",
 )
 def run_all(part: str | None, **options: Any) -> None:
-    """Run all suites, starting with those that measure seconds.
+    """Run all suites, starting with those that measure time.
 
-    Each suite replaces its file, unless the file has rows of the same commit. In that case, the
-    run resumes.
+    Each suite replaces its results file, unless the file has rows from the same commit. In that
+    case, the run resumes.
     """
     for name, suite in SUITES.items():
         if part in (None, suite.part):
@@ -192,7 +190,7 @@ def run_all(part: str | None, **options: Any) -> None:
 @main.command("environments")
 @click.argument("names", nargs=-1)
 def make_environments(names: tuple[str, ...]) -> None:
-    """Make the environments of the competitors in `.bench` (all of them, or NAMES)."""
+    """Create the environments for the other packages in `.bench` (all of them, or NAMES)."""
     for name in names or environments.names():
         failed = environments.make(name)
         click.echo(f"{name}: " + (f"could not install {', '.join(failed)}" if failed else "ready"))
@@ -203,10 +201,10 @@ def make_environments(names: tuple[str, ...]) -> None:
     "--results",
     type=click.Path(path_type=Path, exists=True),
     default=RESULTS,
-    help="Folder of the results.",
+    help="Folder with the results.",
 )
 def calibrate(results: Path) -> None:
-    """Write the calibration tables of the package from the results of `trust` and `numbers`."""
+    """Write the package's calibration tables, based on the results of `trust` and `numbers`."""
     stored = report.read(results)
     suite_trust.write_calibration(list(stored["trust"]["rows"].values()))
     suite_numbers.write_calibration(list(stored["numbers"]["rows"].values()))
@@ -217,16 +215,16 @@ def calibrate(results: Path) -> None:
     "--results",
     type=click.Path(path_type=Path, exists=True),
     default=RESULTS,
-    help="Folder of the results.",
+    help="Folder with the results.",
 )
 @click.option(
     "--output",
     type=click.Path(path_type=Path),
     default=RESULTS / "report",
-    help="Folder for tables and pictures.",
+    help="Folder for tables and figures.",
 )
 def make_report(results: Path, output: Path) -> None:
-    """Write tables (Markdown) and pictures (PNG) of the results."""
+    """Write tables (Markdown) and figures (PNG) of the results."""
     click.echo(report.write(results, output))
 
 

@@ -1,5 +1,5 @@
-"""The answers that `trust` and `numbers` are calibrated on: public sets, some of their rows and
-classes, generated sets, and clouds without clusters.
+"""The clusterings that `trust` and `numbers` are calibrated on: public data sets, subsets of their
+rows and classes, generated data sets, and clouds without clusters.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,13 +23,13 @@ NETWORKS = {
     "cora": (0,),
     "citeseer": (0,),
 }
-"""The views that are networks."""
+"""Indices of the views that are networks."""
 LAST = ("acm", "citeseer", "cora", "network: cora", "network: citeseer")
 LEFT_OUT = ("mfeat",)
-"""The digits once more."""
+"""Another copy of the digits."""
 SIZES = (100, 300)
 MOST_ROWS = 400
-"""Sets with more rows are also taken in smaller sizes."""
+"""Subsets are drawn from data sets with more rows than this."""
 CLOUDS = ("normal", "two factors", "elongated", "uniform", "heavy tails", "skewed", "bits")
 NUMBERS = (2, 3, 5, 8)
 
@@ -41,7 +41,7 @@ def run(
     quick: bool = False,
     datasets: tuple[str, ...] = (),
 ) -> None:
-    """Measure every answer, on as many processes as there are threads."""
+    """Measure every clustering, with one process per thread."""
     wanted = [item for item in answers() if not datasets or item[0] in datasets]
     wanted = [item for item in wanted if item[0] == "nutrimouse"] if quick else wanted
     rows = ({"dataset": name, "part": part, "seed": seed} for name, part, seed in wanted)
@@ -49,7 +49,7 @@ def run(
 
 
 def answers() -> Iterator[tuple[str, str, int]]:
-    """Sets, the part of each that is clustered, and the seed of that part."""
+    """Names of data sets, the part of each that is clustered, and the seed for that part."""
     for name in sets():
         if name not in LEFT_OUT:
             yield name, "all", 0
@@ -61,7 +61,7 @@ def answers() -> Iterator[tuple[str, str, int]]:
 
 
 def sets() -> dict[str, Any]:
-    """The sets by name, each with a function that loads it; the slowest ones are last."""
+    """Functions that load the data sets, by name; the slowest data sets come last."""
     generated = {f"generated: {kind}": partial(complementary, kind) for kind in KINDS}
     networks = {f"network: {name}": partial(with_networks, name) for name in NETWORKS}
     plain = {name: partial(load, name) for name in ("digits", "coil20", *FILES)}
@@ -87,7 +87,7 @@ def with_networks(name: str) -> Dataset:
 
 
 def incomplete_digits(share: float) -> Dataset:
-    """A quarter of the digits; a share of the rows is missing from each view."""
+    """A quarter of the digits, with a share of the rows missing from each view."""
     data = load("digits")
     present = np.random.default_rng(0).random((500, 6)) >= share
     present[:, 0] |= ~present.any(axis=1)
@@ -105,7 +105,7 @@ def loaded(name: str) -> Dataset:
 
 
 def part_of(name: str, part: str, seed: int) -> Dataset | None:
-    """The data of an answer; None if the set is too small for such a part."""
+    """The data for one clustering, or None if the data set is too small for this part."""
     random = np.random.default_rng(seed)
     if name.startswith("cloud"):
         n_clusters = int(part.split()[0])
@@ -129,7 +129,7 @@ def taken(data: Dataset, rows: np.ndarray) -> Dataset:
 
 
 def cloud(kind: str, random: np.random.Generator) -> dict[str, Any]:
-    """Two views of one cloud, which has no clusters."""
+    """Two views of a single cloud, which has no clusters."""
     drawn = {
         "normal": partial(random.normal, size=(400, 16)),
         "uniform": partial(random.uniform, size=(400, 5)),

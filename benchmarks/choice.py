@@ -1,4 +1,4 @@
-"""Sections of the page about quality: the verdict, and the number of clusters."""
+"""Sections of the quality page: the verdict and the number of clusters."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,12 +13,12 @@ from benchmarks.tables import done, table
 
 
 def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
-    """What answers of a strength of evidence were worth."""
+    """How good clusterings were, by strength of the evidence."""
     kept = [row for row in rows if done(row) and row["strength"] is not None]
     clouds = [row for row in kept if row["dataset"].startswith("cloud")]
     known = [row for row in kept if not row["dataset"].startswith("cloud")]
     if len(known) < len(EDGES):
-        return  # a quick run, or the data sets are not there
+        return  # a quick run, or the data sets are missing
     scores = np.array([row["ari"] for row in known])
     yield "## Is the verdict calibrated?"
     ranks = {
@@ -27,10 +27,10 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
     }
     yield (
         f"This section uses {len(known)} clusterings of public and generated data sets, and of "
-        "subsets of their rows and classes, with the number of classes given. The rank correlation "
-        "with the adjusted Rand index is "
-        + ", ".join(f"{value:.2f} for {name}" for name, value in ranks.items())
-        + ". The package ships the quartiles in the first table."
+        "subsets of their rows and classes, with the true number of classes as `n_clusters`. The "
+        f"rank correlation with the adjusted Rand index is {ranks['stability']:.2f} for stability, "
+        f"{ranks['separation']:.2f} for separation and {ranks['strength']:.2f} for strength. The "
+        "package ships the quartiles in the first table."
     )
     place = np.digitize([row["strength"] for row in known], EDGES) - 1
     yield table(
@@ -48,7 +48,7 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
     )
     inside = np.mean([is_between(known, row) for row in known])
     yield (
-        "If the quartiles are computed from all other data sets, "
+        "If the quartiles for each clustering are computed from all other data sets, "
         f"{inside:.0%} of the clusterings lie between them; by design, half of them should."
     )
     called = [sum(row["trust"] == word for row in clouds) for word in ("good", "fair", "poor")]
@@ -59,11 +59,11 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
 
 
 def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
-    """How often the number of classes was chosen, and how often it was in the range."""
+    """How often RMGL chose the number of classes, and how often the range contained it."""
     known = public(rows)
     if not known:
-        return  # a quick run, or the data sets are not there
-    yield "## Is the range of numbers calibrated?"
+        return  # a quick run, or the data sets are missing
+    yield "## Is the range for the number of clusters calibrated?"
     yield (
         f'This section evaluates `n_clusters="auto"` on {len(known)} public data sets and subsets '
         "of their rows and classes. *In the range*: the reported range contains the number of "
@@ -105,8 +105,8 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         f"For {high} of {len(clouds)} clouds without clusters, the confidence in the chosen number "
         f"is high. For {wrong} of {len(made) - len(clouds)} generated sets of complementary views, "
-        "the chosen number is wrong although the confidence is high: if each view separates only "
-        "some of the clusters, the chosen number is too low."
+        "the chosen number is wrong even though the confidence is high: if each view separates "
+        "only some of the clusters, the chosen number is too low."
     )
 
 
@@ -115,7 +115,7 @@ SPREAD = ("lower quartile", "median", "upper quartile", "minimum", "maximum")
 
 
 def described(scores: np.ndarray) -> list[str]:
-    """The number of scores, their quartiles, and the least and largest of them."""
+    """The number of scores, their quartiles, and the minimum and maximum."""
     if not scores.size:
         return ["0", "", "", "", "", ""]
     numbers = np.quantile(scores, [0.25, 0.5, 0.75, 0.0, 1.0])
@@ -123,7 +123,7 @@ def described(scores: np.ndarray) -> list[str]:
 
 
 def is_between(rows: list[Row], row: Row) -> bool:
-    """Whether an answer is between the quartiles of answers like it on all other sets."""
+    """Whether a score lies between the quartiles of similar clusterings of all other data sets."""
     group = np.digitize(row["strength"], EDGES)
     like = [
         other["ari"]

@@ -1,8 +1,8 @@
 """Named data sets with one interface: `load(name, n_rows)`.
 
-The digits are embedded in the package and the mixture is made; the others are files in
-`../shared/data`, or in the folder that the environment variable RMGL_DATA names. A file that is not
-there raises FileNotFoundError, and the suites skip it.
+The digits are part of the package, and the mixture is generated; the others are files in
+`../shared/data`, or in the folder that the environment variable RMGL_DATA names. If a file is
+missing, `load` raises FileNotFoundError, and the suites skip the data set.
 """
 
 import os
@@ -41,20 +41,20 @@ LATER_FILES = (
     "prokaryotic",
     "nutrimouse",
 )
-"""Sets on which the first defaults failed."""
+"""Data sets on which the first defaults failed."""
 FILES = (*FIRST_FILES, *LATER_FILES)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Views of the same entities and their classes, which are for scoring only."""
+    """Views of the same entities, and their classes, which are used for scoring only."""
 
     name: str
     views: dict[str, NDArray]
     target: NDArray
     scale: str = "minmax"
-    """What is done to every view before any method sees it: columns to [0, 1], rows to length one,
-    or nothing.
+    """How every view is scaled before any method sees it: columns to [0, 1], rows to length one, or
+    not at all.
     """
 
     @property
@@ -69,7 +69,7 @@ class Dataset:
 
 
 def load(name: str, n_rows: int | None = None) -> Dataset:
-    """The data set called `name`, or some of its rows."""
+    """The data set `name`, or some of its rows."""
     if name in MADE_TO_SIZE:
         return MADE_TO_SIZE[name](n_rows)
     data = LOADERS[name]()
@@ -77,7 +77,7 @@ def load(name: str, n_rows: int | None = None) -> Dataset:
 
 
 def balanced(data: Dataset, n_rows: int) -> Dataset:
-    """The first rows of every class, in the order of the data."""
+    """The first rows of every class, in their original order."""
     classes = np.unique(data.target)
     share = n_rows // len(classes)
     rows = np.sort(np.concatenate([np.flatnonzero(data.target == c)[:share] for c in classes]))
@@ -92,7 +92,7 @@ def find_file(name: str) -> Path:
     if not path.exists():
         raise FileNotFoundError(
             f"there is no {path.name} in the data folder (set RMGL_DATA to the folder that "
-            "holds it)"
+            "contains it)"
         )
     return path
 
@@ -120,8 +120,8 @@ def stored(name: str) -> Dataset:
 def mnist(n_rows: int) -> Dataset:
     """Pixels from 0 to 1 and histograms of oriented gradients, in random order.
 
-    Rows beyond the 70 000 that there are lie between two images of the same digit, at 0.3 of the
-    way from one to the other.
+    Rows beyond the 70,000 images are interpolated between two images of the same digit, at 0.3 of
+    the way from one to the other.
     """
     with np.load(find_file("mnist70k")) as file:
         rows = np.random.default_rng(0).permutation(70_000)[:n_rows]
@@ -138,7 +138,7 @@ def mnist(n_rows: int) -> Dataset:
 
 
 def with_mixed_rows(X: NDArray, target: NDArray, n_more: int) -> tuple[NDArray, NDArray]:
-    """The rows and `n_more` others between two of them that are of one class."""
+    """The rows, and `n_more` rows interpolated between two rows of the same class."""
     order = np.argsort(target, kind="stable")
     place = np.random.default_rng(1).permutation(len(order) - 1)
     place = place[target[order[place]] == target[order[place + 1]]][:n_more]
@@ -147,11 +147,11 @@ def with_mixed_rows(X: NDArray, target: NDArray, n_more: int) -> tuple[NDArray, 
 
 
 def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
-    """Gaussian mixture of 20 classes seen in 16 and in 32 dimensions.
+    """Gaussian mixture of 20 classes, observed in 16 and in 32 dimensions.
 
-    Centers are drawn from N(0, spread^2) in each coordinate of the first view (in the second spread
-    / sqrt(2), so that classes are as far apart), noise from N(0, 1). Each view mistakes two pairs
-    of classes for one another, the two views different pairs.
+    In the first view, each coordinate of a center is drawn from N(0, spread^2). The second view
+    uses spread / sqrt(2), which keeps classes equally far apart. Noise is drawn from N(0, 1). Each
+    view merges two pairs of classes; the pairs differ between the views.
     """
     random = np.random.default_rng(seed)
     target = random.integers(20, size=n_rows)
@@ -167,14 +167,14 @@ def mixture(n_rows: int, seed: int = 0, spread: float = 1.15) -> Dataset:
 
 
 def noise(n_rows: int) -> Dataset:
-    """128 columns of normal noise."""
+    """128 columns of Gaussian noise."""
     X = np.random.default_rng(0).normal(size=(n_rows, 128))
     return Dataset("noise", {"columns": X}, np.zeros(n_rows, dtype=int), "none")
 
 
 MADE_TO_SIZE = {"mixture": mixture, "mnist": mnist, "noise": noise}
 SHAPES = {"mixture": (16, 32), "mnist": (784, 324)}
-"""Columns of their views."""
+"""Number of columns in each view."""
 LOADERS: dict[str, Callable[[], Dataset]] = {
     "digits": digits,
     "coil20": coil20,

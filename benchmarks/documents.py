@@ -1,4 +1,4 @@
-"""Documents of a number of topics, as sparse counts of words in two views."""
+"""Documents on 20 topics, as sparse word counts in two views."""
 
 import numpy as np
 from scipy import sparse
@@ -8,11 +8,11 @@ from benchmarks.datasets import Dataset
 N_TOPICS = 20
 N_WORDS = 50_000
 DRAWS = 110
-"""Words drawn for a document, about 100 of which are different."""
+"""Words drawn for each document; about 100 of them are distinct."""
 OWN_WORDS = 2000
-"""Words of which a topic has more than others."""
+"""Number of words that a topic uses more often than other topics."""
 OWN_SHARE = 0.25
-"""Share of a document's words that are drawn from those of its topic; all others are drawn from all
+"""Share of a document's words that are drawn from its topic's words; the others are drawn from all
 words.
 """
 FLATTENED = 10
@@ -20,7 +20,7 @@ FLATTENED = 10
 
 
 def documents(n_rows: int, seed: int = 0) -> Dataset:
-    """Two views of different words; topics are equally frequent, and both views know them all."""
+    """Two views with different words. Topics are equally frequent, and each view shows all."""
     random = np.random.default_rng(seed)
     target = random.integers(N_TOPICS, size=n_rows)
     views = {
@@ -31,7 +31,7 @@ def documents(n_rows: int, seed: int = 0) -> Dataset:
 
 
 def counts(target: np.ndarray, random: np.random.Generator) -> sparse.csr_array:
-    """How often each document has each word."""
+    """How often each word occurs in each document."""
     topics = np.stack([random.permutation(N_WORDS)[:OWN_WORDS] for _ in range(N_TOPICS)])
     shape = (len(target), DRAWS)
     own = topics[target[:, None], zipf(OWN_WORDS, shape, random)]
@@ -45,6 +45,6 @@ def counts(target: np.ndarray, random: np.random.Generator) -> sparse.csr_array:
 
 
 def zipf(n: int, shape: tuple[int, int], random: np.random.Generator) -> np.ndarray:
-    """Ranks below n with Zipf-like frequencies."""
+    """Ranks below n, with Zipf-like frequencies."""
     cumulative = np.cumsum(1 / (np.arange(n) + FLATTENED))
     return np.searchsorted(cumulative, random.random(shape) * cumulative[-1])

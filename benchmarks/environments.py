@@ -1,7 +1,7 @@
-"""Makes the environments of the competitors: one virtual environment for each file
+"""Create the environments for the other packages: one virtual environment for each file
 environments/NAME.txt.
 
-`main` is the environment the benchmarks are started from; the others live in `.bench/NAME`.
+`main` is the environment that the benchmarks are started from; the others are in `.bench/NAME`.
 NAME.no-deps.txt lists packages whose stated dependencies are wrong or too strict.
 """
 
@@ -21,12 +21,12 @@ def names() -> list[str]:
 
 
 def interpreter(name: str) -> Path:
-    """The Python of an environment; it does not exist before `make` made it."""
+    """The Python interpreter of an environment; it does not exist until `make` has created it."""
     return Path(sys.executable) if name == "main" else FOLDER / name / "bin" / "python"
 
 
 def make(name: str) -> list[str]:
-    """Make an environment or complete it; returns the requirements that could not be installed."""
+    """Create or complete an environment; return the requirements that could not be installed."""
     if not interpreter(name).exists():
         venv.create(FOLDER / name, with_pip=True)
     failed = install(name, LISTS / f"{name}.txt")
@@ -35,7 +35,7 @@ def make(name: str) -> list[str]:
 
 
 def install(name: str, requirements: Path, *options: str) -> list[str]:
-    """Install all at once; if that fails, one by one, so that one package keeps no other out."""
+    """Install all at once; if that fails, one by one, so that one failure does not block others."""
     if pip(name, "-r", str(requirements), *options):
         return []
     lines = [line.split("#")[0].strip() for line in requirements.read_text().splitlines()]

@@ -1,6 +1,6 @@
-"""Short tables and lists on other pages, which the report writes between marks from the results.
+"""Short tables and lists on other pages, which the report generates from the results.
 
-A page has the excerpt NAME between `<!-- benchmarks NAME: begin -->` and the same with `end`.
+The excerpt NAME is between `<!-- benchmarks NAME: begin -->` and `<!-- benchmarks NAME: end -->`.
 """
 
 from collections.abc import Callable, Iterable
@@ -36,13 +36,13 @@ NETWORKS = {
     "leiden_networks": "Leiden",
 }
 MISSING = 0.3
-"""The share of missing cells that a table is about."""
+"""Share of missing cells that the table covers."""
 LONG = 120
-"""Seconds from which on a time is given in minutes."""
+"""Times of at least this many seconds are shown in minutes."""
 
 
 def write(rows: Rows, folder: Path) -> None:
-    """Put all excerpts into the pages of a checkout; pages without the marks stay as they are."""
+    """Write all excerpts into the pages of a checkout; pages without the marks stay unchanged."""
     for name, (pages, made) in EXCERPTS.items():
         text = "\n\n".join(made(rows))
         for path in (folder / page for page in pages):
@@ -51,7 +51,7 @@ def write(rows: Rows, folder: Path) -> None:
 
 
 def between(page: str, name: str, text: str) -> str:
-    """The page with the text between the marks of that name, if it has them."""
+    """The page with `text` between the marks called `name`, if it has these marks."""
     begin, end = (f"<!-- benchmarks {name}: {word} -->\n" for word in ("begin", "end"))
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
@@ -59,7 +59,7 @@ def between(page: str, name: str, text: str) -> str:
 
 
 def scores(rows: Rows) -> Iterable[str]:
-    """Mean NMI on all data sets and on the ten that all methods ran on."""
+    """Mean NMI on all data sets, and on the ten that all methods ran on."""
     nmi = {
         (row["method"], row["dataset"]): row["nmi"] for row in rows.get("quality", []) if done(row)
     }
@@ -75,13 +75,13 @@ def scores(rows: Rows) -> Iterable[str]:
 
 
 def mean(nmi: dict[tuple[str, str], float], method: str, sets: Iterable[str]) -> str:
-    """The mean over some sets, or nothing if one is missing."""
+    """The mean over some data sets; empty if one is missing."""
     found = [nmi.get((method, d), np.nan) for d in sets]
     return "" if np.isnan(found).any() else f"{np.mean(found):.3f}"
 
 
 def speed(rows: Rows) -> Iterable[str]:
-    """Times of fits at the defaults, as a list."""
+    """Times of fits with the defaults, as a list."""
     scale = [row for row in rows.get("scale", []) if done(row)]
     by_case = {(row["data"], row["n"], row["method"]): row for row in scale}
     lines = []
@@ -114,7 +114,7 @@ def duration(row: Row) -> str:
 
 
 def sizes(rows: Rows) -> Iterable[str]:
-    """What to expect of a fit at the defaults, by its size."""
+    """Expected time and memory of a fit with the defaults, by number of rows."""
     scale = [row for row in rows.get("scale", []) if row["data"] == "mixture"]
     by_case = {(row["size"], row["method"]): row for row in scale}
     lines = []
@@ -143,7 +143,7 @@ def networks(rows: Rows) -> Iterable[str]:
 
 
 def ledger(rows: Rows) -> Iterable[str]:
-    """The goals, with lines of at most 100 columns."""
+    """The goals, in lines of at most 100 characters."""
     for part in goals.ledger(rows):
         lines = part.splitlines()
         yield "\n".join(
@@ -155,7 +155,7 @@ def ledger(rows: Rows) -> Iterable[str]:
 
 
 def layers(rows: Rows) -> Iterable[str]:
-    """Seconds of one layer by Newton's method, beside dual ascent."""
+    """Time for one layer with Newton's method, compared with dual ascent."""
     found = [row for row in rows.get("layer", []) if done(row)]
     largest = max((row["n"] for row in found), default=0)
     by_case = {
@@ -203,7 +203,7 @@ def complementary(rows: Rows) -> Iterable[str]:
 
 
 def incomplete(rows: Rows) -> Iterable[str]:
-    """Scores on the digits with missing rows of views, and of new rows."""
+    """Scores on the digits with rows missing from views, and scores of new rows."""
     found = [row for row in rows.get("practice", []) if done(row)]
     shares: dict[float, list[float]] = {}
     for row in found:
@@ -224,7 +224,7 @@ def incomplete(rows: Rows) -> Iterable[str]:
 
 
 def cells(rows: Rows) -> Iterable[str]:
-    """Scores with 30 % of the cells missing, beside imputation."""
+    """Scores with 30% of the cells missing, compared with imputation."""
     found = [row for row in rows.get("cells", []) if done(row) and row["share"] == MISSING]
     lines = []
     for name in dict.fromkeys(row["dataset"] for row in found):
@@ -237,7 +237,7 @@ def cells(rows: Rows) -> Iterable[str]:
             lines.append([name, *(f"{np.mean(nmi):.3f}" for nmi in means)])
     if lines:
         yield f"NMI with {MISSING:.0%} of the cells missing:"
-        head = ["data set", "as they are", "after KNN imputation", "after mean imputation"]
+        head = ["data set", "without imputation", "after KNN imputation", "after mean imputation"]
         yield table(head, lines)
 
 
@@ -256,4 +256,4 @@ EXCERPTS: dict[str, tuple[tuple[str, ...], Callable[[Rows], Iterable[str]]]] = {
     "sizes": (("docs/guide/scale.md",), sizes),
     "networks": (("docs/networks.md",), networks),
 }
-"""Pages and makers by the name in the marks."""
+"""Pages that contain each excerpt, and the function that generates it, by the name in the marks."""

@@ -1,5 +1,5 @@
 """Small studies: 60 rows of every data set, drawn at random from at most six of its classes, 20
-times; a smaller set is taken as it is.
+times; a smaller data set is used as it is.
 """
 
 import warnings
@@ -39,7 +39,7 @@ def loaded(name: str) -> Dataset:
 
 
 def some_rows(data: Dataset, draw: int) -> Dataset | None:
-    """A draw without the views that are constant on it; None if it would be the first one again."""
+    """A draw, without the views that are constant on it; None if it would repeat the first draw."""
     n, random = len(data.target), np.random.default_rng(draw)
     rows = np.arange(n)
     if n > N_ROWS:
@@ -58,7 +58,7 @@ def measure(name: str, change: str, draw: int, method: str) -> Row:
     except FileNotFoundError as error:
         return {"status": f"skipped: {error}"}
     if data is None:
-        return {"status": "skipped: the set has no more rows"}
+        return {"status": "skipped: the data set has no more rows"}
     views = data.views if method == METHODS[0] else data.scaled().views
     began = perf_counter()
     with warnings.catch_warnings():
@@ -90,8 +90,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         f"From every data set, {N_ROWS} rows are drawn at random from at most {MOST_CLASSES} of "
         "its classes (a smaller data set is used as it is). The table shows the mean NMI over "
         "draws, the difference from spectral clustering of the concatenated views, the standard "
-        f"deviation of this difference, and the share of draws in which RMGL is more "
-        f"than {LOSS} worse."
+        "deviation of this difference, and the share of draws in which RMGL is worse by more than "
+        f"{LOSS}."
     )
     lines, apart = [], []
     for name in datasets:

@@ -1,5 +1,5 @@
-"""Pictures of the results: logarithmic axes, lines labeled where they end, colors that color-blind
-readers can distinguish.
+"""Figures of the results: logarithmic axes, lines labeled at their right ends, and colors that
+color-blind readers can distinguish.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from benchmarks.results import Row
 
 COLORS = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
 OWN, OTHER = COLORS[0], "#7f7f7f"
-End = tuple[str, float, float, str]  # name, place and color of the end of a line
+End = tuple[str, float, float, str]  # name, position and color of the right end of a line
 SCALED = {"mixture": "Two views of a Gaussian mixture", "mnist": "Two views of MNIST digits"}
 SHORT = {"mixture": "a Gaussian mixture", "mnist": "MNIST in two views"}
 NAMES = {
@@ -21,16 +21,16 @@ NAMES = {
     "rmgl_approximate": "RMGL, approximate",
     "sklearn_spectral": "scikit-learn",
 }
-GAP = 0.045  # between labels, as a share of the height of the axes
+GAP = 0.045  # between labels, relative to the height of the axes
 
 
 def layer(rows: list[Row], path: Path) -> None:
-    """Seconds against N on the pix view, one panel a regime; dashed if the model is another one."""
+    """Seconds by N on the pix view, with one panel per regime; dashed lines are other models."""
     rows = [row for row in rows if row["status"] == "ok" and row["view"] == "pix"]
     methods = sorted({row["method"] for row in rows}, key=lambda name: (name != "newton", name))
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
-    titles = {"paper": "the paper's alpha", "sparse": "about 15 edges a node"}
+    titles = {"paper": "the paper's alpha", "sparse": "about 15 edges per node"}
     ends = []
     for ax, (regime, title) in zip(panels, titles.items(), strict=True):
         lines = {}
@@ -52,13 +52,16 @@ def layer(rows: list[Row], path: Path) -> None:
     panels[0].set_ylabel("seconds")
     if any(row["extra"].get("model") for row in rows):
         figure.supxlabel(
-            "* another model (log-degree), stopped by its own rule", fontsize=8, x=0.99, ha="right"
+            "* a different model (log-degree), stopped according to its own rule",
+            fontsize=8,
+            x=0.99,
+            ha="right",
         )
     figure.savefig(path, dpi=150)
 
 
 def fit(rows: list[Row], path: Path) -> None:
-    """Seconds and NMI of every method on one data set, the quickest at the top."""
+    """Seconds and NMI of every method on one data set, with the fastest method at the top."""
     rows = sorted((row for row in rows if row["status"] == "ok"), key=lambda row: -row["seconds"])
     figure = Figure(figsize=(9, 0.8 + 0.25 * max(len(rows), 1)), layout="constrained")
     places = np.arange(len(rows))
@@ -86,7 +89,7 @@ def fit(rows: list[Row], path: Path) -> None:
 
 
 def methods(rows: list[Row], path: Path) -> None:
-    """Seconds of every method against N, one panel a data set."""
+    """Seconds by N for every method, with one panel per data set."""
     names = list(dict.fromkeys(row["data"] for row in rows))
     figure = Figure(figsize=(5.5 * len(names), 4.0), layout="constrained")
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
@@ -105,7 +108,7 @@ def methods(rows: list[Row], path: Path) -> None:
 
 
 def scale(rows: list[Row], path: Path) -> None:
-    """Seconds of every stage against N with their slopes, one panel a data set."""
+    """Seconds by N for every stage, with slopes, and with one panel per data set."""
     names = list(dict.fromkeys(row["data"] for row in rows))
     figure = Figure(figsize=(5.5 * max(len(names), 1), 4.5), layout="constrained")
     panels = figure.subplots(1, max(len(names), 1), sharey=True, squeeze=False)[0]
@@ -133,7 +136,7 @@ def scale(rows: list[Row], path: Path) -> None:
 
 
 def stage_points(rows: list[Row], stage: str) -> list[tuple[int, float]]:
-    """N and the seconds of a stage, of "all" or of all "after neighbors"."""
+    """N and the seconds spent on one stage, on "all", or on everything "after neighbors"."""
     found: dict[str, Callable[[Row], float]] = {
         "all": lambda row: row["seconds"],
         "after neighbors": lambda row: (
@@ -153,7 +156,7 @@ def slope_text(rows: list[Row], stage: str) -> str:
 
 
 def draw_lines(ax: Axes, lines: dict[str, tuple[list, str, str]], title: str) -> list[End]:
-    """Seconds against N on log-log axes; returns where the lines end, for their labels."""
+    """Draw seconds by N on log-log axes; return the right ends of the lines, for their labels."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     ends, sizes = [], set()
@@ -172,10 +175,10 @@ def draw_lines(ax: Axes, lines: dict[str, tuple[list, str, str]], title: str) ->
 
 
 def place_labels(ax: Axes, ends: list[End]) -> None:
-    """Names to the right of the axes, at the height of the ends of their lines, moved apart where
-    they would overlap.
+    """Write names to the right of the axes, level with the ends of their lines; move them apart
+    where they would overlap.
 
-    To be called when the limits of the axes are final.
+    Call this when the limits of the axes are final.
     """
     low, high = ax.get_ylim()
     taken = -1.0
@@ -208,7 +211,7 @@ def tidy(ax: Axes) -> None:
 
 
 def quality(by_name: dict[tuple, Row], methods: list[str], datasets: list[str], path: Path) -> None:
-    """One line per method, a dot per data set, the mean as a bar; the best mean on top."""
+    """One line per method: a dot per data set and a bar for the mean; the best mean is on top."""
     scores = {
         m: [row["nmi"] for d in datasets if (row := by_name.get((d, m))) and row["status"] == "ok"]
         for m in methods
@@ -237,8 +240,8 @@ def quality(by_name: dict[tuple, Row], methods: list[str], datasets: list[str], 
     ax.set_yticks(range(len(order)), order, fontsize=8)
     ax.set(
         xlim=(0, 1),
-        xlabel="NMI (bar: mean over data sets, missing ones 0; dots: data sets)",
-        title="Defaults, nothing tuned",
+        xlabel="NMI (bar: mean over data sets, missing scores as 0; dots: data sets)",
+        title="With the defaults; nothing is tuned",
     )
     tidy(ax)
     figure.savefig(path)

@@ -1,4 +1,4 @@
-"""The ledger of goals in CONTRIBUTING.md: each goal, its figure, and why it is missed."""
+"""The table of goals in CONTRIBUTING.md: each goal, the measured value, and why it is missed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ N_SETS = 18
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal, and the figure to compare with it: a number that may be at most `most`."""
+    """A goal, and the value to compare with it, which may be at most `most`."""
 
     text: str
     command: str
     most: float
     value: float | None = None
     figure: str = ""
-    """The number in words."""
+    """The value as text."""
     rows: tuple[Row, ...] = ()
     lacks: str = ""
-    """What has not been measured of it."""
+    """What has not been measured yet."""
 
     @property
     def verdict(self) -> str:
@@ -41,7 +41,7 @@ class Goal:
         return f"missed: {self.value / self.most:.2f} times the goal"
 
     def line(self) -> list[str]:
-        """Its row of the table."""
+        """The row of the goal in the table."""
         verdict = self.verdict if self.value is None else f"**{self.verdict}**"
         state = commits(self.rows) if self.rows else ""
         return [self.text, f"`{self.command}`", self.figure, verdict, state]
@@ -62,7 +62,7 @@ def ledger(rows: Rows) -> Iterable[str]:
 
 
 def goals(rows: Rows) -> Iterable[Goal]:
-    """All goals, also those for which nothing has been measured."""
+    """All goals, including those for which nothing has been measured."""
     found = {suite: [row for row in own if done(row)] for suite, own in rows.items()}
     yield from scale_goals(found.get("scale", []))
     yield from search_goals(found.get("search", []))
@@ -81,14 +81,14 @@ def first(rows: list[Row], **fields: Any) -> Row | None:
 
 
 def timed(text: str, command: str, most: float, row: Row | None) -> Goal:
-    """A goal for the seconds of one row."""
+    """A goal for the time of one row."""
     if row is None:
         return Goal(text, command, most)
     return Goal(text, command, most, row["seconds"], f"{number(row['seconds'])} s", (row,))
 
 
 def ratio(text: str, command: str, most: float, own: Row | None, other: Row | None) -> Goal:
-    """A goal for the seconds of one row over those of another."""
+    """A goal for the time of one row, relative to another row."""
     if own is None or other is None:
         return Goal(text, command, most)
     value = own["seconds"] / other["seconds"]
@@ -99,9 +99,9 @@ def ratio(text: str, command: str, most: float, own: Row | None, other: Row | No
 def scale_goals(rows: list[Row]) -> Iterable[Goal]:
     for n, most in ((1_000_000, 1500.0), (300_000, 240.0), (100_000, 50.0)):
         own = first(rows, data="mixture", n=n, method="rmgl_defaults")
-        yield timed(f"{n:,} rows at the defaults in at most {most:.0f} s", "scale", most, own)
+        yield timed(f"{n:,} rows with the defaults in at most {most:.0f} s", "scale", most, own)
     million = first(rows, data="mixture", n=1_000_000, method="rmgl_defaults")
-    text = "1,000,000 rows at the defaults in at most 9 GiB"
+    text = "1,000,000 rows with the defaults in at most 9 GiB"
     if million is None or not million["memory"]["peak"]:
         yield Goal(text, "scale", 9.0)
     else:
@@ -117,18 +117,18 @@ def scale_goals(rows: list[Row]) -> Iterable[Goal]:
 
 
 def search_goals(rows: list[Row]) -> Iterable[Goal]:
-    """What two threads take beside one, for each kind of rows."""
+    """Time with two threads compared with one, for each kind of rows."""
     places = dict.fromkeys((row["n"], row["view"]) for row in rows if row["method"] == ALL_THREADS)
     for n, view in places or {(100_000, "right"): None}:
         both, one = (
             first(rows, n=n, view=view, method=method) for method in (ALL_THREADS, ONE_THREAD)
         )
-        text = "in at most 0.55 of the time with two threads"
+        text = "with two threads in at most 0.55 times the time of one"
         yield ratio(f"Search of {described(n, view)} {text}", "search", 0.55, both, one)
 
 
 def worker_goals(rows: list[Row]) -> Iterable[Goal]:
-    """What one Dask worker takes beside one thread, and two workers beside one."""
+    """Time of one Dask worker compared with one thread, and of two workers compared with one."""
     alone, one, two = (first(rows, what="fit", n=100_000, workers=k) for k in (0, 1, 2))
     text = "Fit of 100,000 rows by one Dask worker in at most 1.25 times the time of one thread"
     yield ratio(text, "distributed", 1.25, one, alone)
@@ -143,7 +143,7 @@ def proportion_goals(rows: list[Row]) -> Iterable[Goal]:
         "worst": f"times the time of spectral clustering, worst of {N_SETS} sets, one thread",
     }
     for name, most in (("median", 3.0), ("worst", 8.0)):
-        text = f"Labels at the defaults in at most {most:.0f} {texts[name]}"
+        text = f"Labels with the defaults in at most {most:.0f} {texts[name]}"
         if not found:
             yield Goal(text, "proportion", most)
             continue
@@ -165,7 +165,7 @@ def sparse_goals(rows: list[Row]) -> Iterable[Goal]:
     else:
         figure = f"{large.ratio:.2f} ({number(large.seconds)} s)"
         yield Goal(text, "sparse", 1.0, large.ratio, figure, tuple(large.ours))
-    text = "Their memory, as a multiple of the non-zeros, no more than for 2,000 documents"
+    text = "Memory for 10,000 documents, as a multiple of the nonzeros, no more than for 2,000"
     if large is None or small is None:
         yield Goal(text, "sparse", 1.0)
         return
@@ -176,7 +176,7 @@ def sparse_goals(rows: list[Row]) -> Iterable[Goal]:
 
 def startup_goals(rows: list[Row]) -> Iterable[Goal]:
     aims = {
-        "first fit, no compiled code": ("The first fit where nothing is compiled yet", 5.0),
+        "first fit, no compiled code": ("The first fit, with nothing compiled yet,", 5.0),
         "rmgl --help": ("`rmgl --help`", 0.3),
     }
     for what, (text, most) in aims.items():
@@ -185,10 +185,10 @@ def startup_goals(rows: list[Row]) -> Iterable[Goal]:
 
 def practice_goals(rows: list[Row]) -> Iterable[Goal]:
     row = first(rows, what="many new rows", n_fitted=100_000)
-    text = "10,000 new rows against 100,000 fitted at the defaults in at most 4 s"
+    text = "Labels of 10,000 new rows, after a fit of 100,000 with the defaults, in at most 4 s"
     yield timed(text, 'practice --only "many new rows"', 4.0, row)
     for n in (5000, 50_000, 300_000):
         own = first(rows, what="number", n=n)
         other = None if own is None else {**own, "seconds": own["fit_seconds"]}
-        text = f'`n_clusters="auto"` in at most 3 times the time with K given, {n:,} rows'
+        text = f'`n_clusters="auto"` in at most 3 times the time with a fixed K, {n:,} rows'
         yield ratio(text, "practice --only number", 3.0, own, other)

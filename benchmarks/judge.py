@@ -1,7 +1,6 @@
-"""The judge: starts every method in a fresh process, lets it be timed there, and scores what comes
-back.
+"""The judge: runs and times every method in a fresh process, and scores what comes back.
 
-Nothing else measures. What can go wrong with a method (not installed, failed, too slow) is the
+No other code measures. Problems with a method (not installed, failed, too slow) are recorded in the
 `status` of its row.
 """
 
@@ -28,21 +27,21 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that all methods of a run share."""
+    """Settings shared by all methods in a run."""
 
     repeats: int = 5
     budget: float = 20.0
     """Seconds after which a method is not called again."""
     timeout: float = 600.0
-    """Seconds a process may take, with imports and warm-up."""
+    """Time limit of a process in seconds, including imports and warm-up."""
     n_threads: int = 2
     warm_up_rows: int | None = None
-    """Rows of the call that is not timed, in place of those a method asks for."""
+    """Number of rows for the untimed call; overrides the number that a method asks for."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a method on a data set: `row` for the results, `arrays` to score."""
+    """What is known about a method on a data set: `row` for the results, and `arrays` to score."""
 
     row: dict[str, Any]
     arrays: dict[str, NDArray] = field(default_factory=dict)
@@ -59,8 +58,8 @@ def judge(
     settings: Settings,
     seeds: list[int] | None = None,
 ) -> Verdict:
-    """Run `method` on the views stored in `data`; with several seeds, the labels of each are a row
-    of `labels`.
+    """Run `method` on the views stored in `data`; with several seeds, `labels` has one row per
+    seed.
     """
     if not interpreter(method.environment).exists():
         return Verdict({"status": "not installed"})
@@ -85,8 +84,8 @@ def judge(
 
 
 def surroundings(n_threads: int, own: bool = True) -> dict[str, str]:
-    """The environment variables of a process; `own`: it imports the package of this checkout,
-    whatever is installed.
+    """Environment variables for a process; if `own`, it imports the package from this checkout,
+    regardless of what is installed.
     """
     found = os.environ | {name: str(n_threads) for name in THREADS}
     found.pop("PYTHONPATH", None)
@@ -94,7 +93,7 @@ def surroundings(n_threads: int, own: bool = True) -> dict[str, str]:
 
 
 def start(name: str, folder: Path, settings: Settings) -> str | None:
-    """Run the worker to its end in the environment of that name; says what went wrong."""
+    """Run the worker to its end in the named environment; return what went wrong, if anything."""
     variables = surroundings(settings.n_threads, own=name == "main")
     command = [interpreter(name), "-P", WORKER, folder]
     with (folder / "log").open("w") as log:
@@ -114,7 +113,7 @@ def start(name: str, folder: Path, settings: Settings) -> str | None:
 
 
 def stop(process: subprocess.Popen) -> None:
-    """End the worker and whatever it started, all of which are in the session of its own."""
+    """End the worker and everything it started, all of which is in the worker's own session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

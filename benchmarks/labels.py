@@ -1,4 +1,4 @@
-"""One method on one data set, with its labels scored."""
+"""Run one method on one data set, and score its labels."""
 
 from benchmarks.judge import Settings, judge
 from benchmarks.methods import Method
@@ -10,7 +10,7 @@ SEED = 0
 
 
 def measure(method: Method, data: Prepared, settings: Settings) -> Row:
-    """Seconds, memory and scores of one method, given the number of classes."""
+    """Time, memory and scores of one method that is told the number of classes."""
     target, n_clusters = data.target, data.n_clusters
     arguments = {"n_clusters": n_clusters, "seed": SEED, "n_threads": settings.n_threads}
     verdict = judge(method, data.path, arguments, settings)

@@ -1,8 +1,8 @@
-"""The least that an answer needs, in floating-point operations or bytes, and the seconds in which
-this machine could do as much.
+"""The brute-force work for a result, in floating-point operations or bytes, and the time that this
+machine needs for it. A search that rules out pairs can be faster.
 
-The machine's rates are those that `kernels` measured: products of large square matrices (GEMM), and
-a sum over a long array.
+`kernels` measures the machine's rates: products of large square matrices (GEMM), and a sum over a
+long array.
 """
 
 from collections.abc import Iterable
@@ -16,19 +16,19 @@ from benchmarks.results import Row
 from benchmarks.tables import done, number
 
 ENTRY_BYTES = 12
-"""Of an entry of a sparse row: a number in double precision and an index."""
+"""Bytes per entry of a sparse row: a double-precision number and an index."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Operations a second of GEMM by (precision, threads), and bytes a second by threads."""
+    """GEMM operations per second by (precision, threads), and bytes per second by threads."""
 
     gemm: dict[tuple[str, int], float]
     bandwidth: dict[int, float]
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> "Rates":
-        """From the rows of `kernels`."""
+        """Read the rates from the rows of `kernels`."""
         rows = [row for row in rows if done(row)]
         gemm = {
             (row["kernel"].removeprefix("GEMM "), row["n_threads"]): row["flops_per_second"]
@@ -45,7 +45,7 @@ class Rates:
         )
 
     def for_products(self, flops: float, n_threads: int = 1) -> "Limit":
-        """The limit of products in single precision."""
+        """The brute-force time for products in single precision."""
         return Limit.of(flops, self.gemm.get(("float32", n_threads)), "operation")
 
     def for_reading(self, n_bytes: float, n_threads: int = 1) -> "Limit":
@@ -54,8 +54,8 @@ class Rates:
 
 @dataclass(frozen=True)
 class Limit:
-    """The least that has to be done, and the seconds that this takes at the machine's rate (None:
-    not measured).
+    """The brute-force work, and how many seconds it takes at the machine's rate (None: not
+    measured).
     """
 
     what: str
@@ -63,14 +63,14 @@ class Limit:
 
     @classmethod
     def of(cls, amount: float, rate: float | None, unit: str) -> "Limit":
-        """So many operations or bytes."""
+        """Return the limit for this amount of operations or bytes."""
         return cls(f"{scientific(amount)} {unit}s", amount / rate if rate else None)
 
     def __str__(self) -> str:
         return self.what + ("" if self.seconds is None else f": {number(self.seconds)} s")
 
     def share(self, seconds: float) -> str:
-        """How much of the machine's rate is reached by an answer that takes so long."""
+        """The brute-force time as a share of the measured time."""
         return "" if self.seconds is None else percent(self.seconds / seconds)
 
 
@@ -79,33 +79,33 @@ def percent(share: float) -> str:
 
 
 def scientific(amount: float) -> str:
-    """As 2.4e11: short, and no trailing zeros of the exponent."""
+    """Short scientific notation without zeros at the start of the exponent, such as 2.4e11."""
     digits, exponent = f"{amount:.1e}".split("e")
     return f"{digits}e{int(exponent)}"
 
 
 def product_flops(n: int, width: int, n_others: int | None = None) -> float:
-    """Operations of the products of all pairs of `n` rows, each pair once, or of all of them with
-    `n_others` rows.
+    """Number of operations for the products of all pairs of `n` rows, each pair once, or of all `n`
+    rows with `n_others` rows.
     """
     return float(n * n * width if n_others is None else 2 * n * n_others * width)
 
 
 def pair_flops(views: Iterable[Any]) -> float:
-    """Operations of the products of all pairs of rows in every view, over all columns or over the
-    non-zeros, whichever are fewer.
+    """Number of operations for the products of all pairs of rows in every view, over all columns or
+    over the nonzeros, whichever takes fewer.
     """
     return float(sum(min(product_flops(*X.shape), shared_entries(X)) for X in views))
 
 
 def stored_bytes(X: Any) -> int:
-    """Bytes of an array, or of the non-zeros of sparse rows and their indices."""
+    """Bytes of an array, or of the nonzeros in sparse rows and their indices."""
     return int(X.nnz * ENTRY_BYTES if sparse.issparse(X) else X.nbytes)
 
 
 def shared_entries(X: Any) -> float:
-    """The sum over columns of the squared number of non-zeros: what products of all pairs of sparse
-    rows multiply and add.
+    """The sum over columns of the squared number of nonzeros: how many numbers the products of all
+    pairs of sparse rows multiply and add.
     """
     counts = (
         np.bincount(X.indices, minlength=X.shape[1])

@@ -1,4 +1,4 @@
-"""The sections on the machine's own rates, and on starting up."""
+"""The sections on the machine's rates and on starting up."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,11 +11,11 @@ LEAST = {
     "rmgl --help": "python alone",
     "from rmgl import RMGL": "import numpy, scipy",
 }
-"""What each of these cannot do without."""
+"""The part of each command that does not depend on rmgl."""
 
 
 def section(rows: list[Row], output: Path) -> Iterable[str]:
-    """What limits are computed from."""
+    """The rates that determine the brute-force times."""
     rates = [
         row for row in rows if done(row) and ("flops" in row or row["kernel"].startswith("sum"))
     ]
@@ -23,9 +23,10 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         return
     yield "## Machine"
     yield (
-        "The limits on this page are computed from two rates: that of products of two square "
-        "matrices (GEMM, with numpy's BLAS), and that of a compiled sum over a long array, which "
-        "reads memory as fast as the machine delivers it. The rates are medians."
+        "The brute-force times on this page are computed from two measured rates (medians): "
+        "operations per second in products of two square matrices (GEMM, with numpy's BLAS), and "
+        "bytes per second in a compiled sum over a long array, which reads memory as fast as the "
+        "machine delivers it."
     )
     yield table(
         ["what", "threads", "per second"],
@@ -46,15 +47,19 @@ def rate(row: Row) -> str:
 def startup_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Starting up"
     yield (
-        "Each row is a fresh process. Commands are timed from start to end. Fits of 2000 rows are "
-        "timed without the imports before them. *First fit* consists of two fits with given "
-        "candidates, one over all pairs and one over lists of neighbors. The package stores its "
-        "compiled loops, so it compiles them only once. *Without rmgl* is the time of a process "
-        "that only starts Python, or only imports numpy and scipy."
+        "Each row is a fresh process. Commands are timed from start to finish. Fits use 2000 rows; "
+        "their times do not include imports. *First fit* consists of two fits with "
+        "user-supplied candidates, one over all pairs and one over neighbor lists. The package "
+        "stores its compiled loops, so it compiles them only once. *Without rmgl* is the time "
+        "taken by a process that only starts Python, or only imports numpy and scipy."
     )
     seconds = {row["what"]: row["seconds"] for row in rows if done(row)}
     lines = [
-        [name, number(taken), number(seconds.get(LEAST.get(name, "")))]
+        [
+            name.replace("at the defaults", "with the defaults"),
+            number(taken),
+            number(seconds.get(LEAST.get(name, ""))),
+        ]
         for name, taken in seconds.items()
     ]
     yield table(["what", "seconds", "without rmgl"], lines)

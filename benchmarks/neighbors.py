@@ -1,4 +1,4 @@
-"""The section on exact neighbors, with its limits."""
+"""The section on exact neighbors, with brute-force times."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ COLUMNS = {"left": "16", "right": "32", "columns": "128", "pixels": "784", "hog"
 
 
 def described(n: int, view: str) -> str:
-    """Rows and columns of a case."""
+    """The numbers of rows and columns in one case, as text."""
     kind = f"{COLUMNS[view]} columns" if view in COLUMNS else "sparse word counts"
     return f"{n:,} rows of {kind}"
 
@@ -20,12 +20,12 @@ def described(n: int, view: str) -> str:
 def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## Exact neighbors"
     yield (
-        "The table shows the seconds needed to find the 30 nearest neighbors of every row, and the "
-        f"share of correct neighbors for a sample of rows. `{ONE_THREAD}` is rmgl's search with "
-        f"one thread and `{ALL_THREADS}` with two; the other methods use two threads. The data are "
-        "the two views of the mixture (16 and 32 columns), normal noise (128), pixels (784: all of "
-        "MNIST, and 30,000 rows that lie between two images of the same digit) and sparse counts "
-        "of 50,000 words."
+        "The table shows the time, in seconds, needed to find the 30 nearest neighbors of every "
+        f"row, and the share of correct neighbors for a sample of rows. `{ONE_THREAD}` is RMGL's "
+        f"search with one thread and `{ALL_THREADS}` with two; the other methods use two threads. "
+        "The data are the two views of the mixture (16 and 32 columns), Gaussian noise (128), "
+        "pixels (784: all of MNIST, and 30,000 rows interpolated between two images of the same "
+        "digit) and sparse counts of 50,000 words."
     )
     by_case = {((row["n"], row["view"]), row["method"]): row for row in rows}
     places = list(dict.fromkeys((row["n"], row["view"]) for row in rows))
@@ -42,13 +42,15 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     own = [row for row in own if done(row)]
     if own:
         yield (
-            f"The limits of `{ONE_THREAD}` are the times needed to compute the products of all "
-            "pairs of rows, each pair once, at the rate of GEMM in single precision with one "
-            "thread. The tiles contain all columns, or only the leading principal axes and the "
-            "length of the rest, which rule out most pairs."
+            f"The next table compares `{ONE_THREAD}` with the time needed to compute the products "
+            "of all pairs of rows, each pair once, at the speed of single-precision matrix "
+            "multiplication (GEMM) with one thread. The tiles contain all columns, or only the "
+            "leading principal components and the norm of the remainder, which rule out most pairs."
         )
-        head = ["N", "D", "columns of tiles", "seconds", "limit in these, s", "reached"]
-        yield table([*head, "limit in all, s", "reached"], [limit_line(row, rates) for row in own])
+        head = ["N", "D", "columns in tiles", "seconds"]
+        for columns in ("tile columns", "all columns"):
+            head += [f"brute force in {columns}, s", "/ seconds"]
+        yield table(head, [limit_line(row, rates) for row in own])
 
 
 def cell(row: Row | None) -> str:

@@ -1,7 +1,7 @@
-"""The sections on labeling many new rows and on choosing the number of clusters; and how well rows
-of a class that the fit has not seen are recognized.
+"""The sections on labeling many new rows and on choosing the number of clusters, and a study of how
+well a model recognizes rows of a class that was not part of the fit.
 
-python -m benchmarks.new_rows prints a Markdown table of the latter, for every digit.
+python -m benchmarks.new_rows prints a Markdown table of this study, for every digit.
 """
 
 from collections.abc import Iterable
@@ -30,9 +30,9 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     yield "## New rows"
     yield (
         "`predict` labels new rows of the mixture with a model that was just fitted with the "
-        "defaults. *Again* is the median of additional calls. The *limit* is the time needed to "
+        "defaults. *Again* is the median of additional calls. *Brute force* is the time needed to "
         "compute the products of all new rows with all fitted rows in every searched space, at the "
-        "rate of GEMM in single precision."
+        "speed of single-precision matrix multiplication (GEMM)."
     )
     head = [
         "fitted",
@@ -40,8 +40,8 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "threads",
         "seconds",
         "again",
-        "limit, s",
-        "reached",
+        "brute force, s",
+        "brute force / seconds",
         "fit, s",
         "NMI",
         "NMI of the fit",
@@ -50,13 +50,13 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
 
 
 def number_section(rows: list[Row]) -> Iterable[str]:
-    """What the choice of the number of clusters takes."""
+    """How long the choice of the number of clusters takes."""
     if not rows:
         return
     yield "## Choosing the number of clusters"
     yield (
-        'Seconds to fit the mixture, which has 20 classes, with `n_clusters="auto"` and with a '
-        "given number."
+        "The table shows the time needed to fit the mixture, which has 20 classes, with a fixed "
+        '`n_clusters` and with `n_clusters="auto"`.'
     )
     lines = [
         [
@@ -71,7 +71,7 @@ def number_section(rows: list[Row]) -> Iterable[str]:
         ]
         for row in rows
     ]
-    head = ["rows", "threads", "given, s", "auto, s", "ratio", "chosen", "range", "NMI"]
+    head = ["rows", "threads", "fixed, s", "auto, s", "ratio", "chosen", "range", "NMI"]
     yield table(head, lines)
 
 
@@ -92,7 +92,7 @@ def line(row: Row, rates: Rates) -> list[object]:
 
 
 def limit_of(row: Row, rates: Rates) -> Limit | None:
-    """None for rows from before the widths of the searched spaces were noted."""
+    """None for rows that do not record the widths of the searched spaces."""
     if "widths" not in row:
         return None
     return rates.for_products(
@@ -102,19 +102,19 @@ def limit_of(row: Row, rates: Rates) -> Limit | None:
 
 @dataclass(frozen=True)
 class Unseen:
-    """New rows of the digits, one of which the fit has not seen."""
+    """Scores of new rows of the digits, one of which was not part of the fit."""
 
     digit: int
     auc: float
-    """The probability that a row of the unseen digit has a larger score than one of the others."""
+    """The probability that a row of the unseen digit scores higher than a row of the others."""
     lost: tuple[float, ...]
-    """The share of the rows of the seen digits that are called unknown, for each of `SHARES`,"""
+    """The share of rows of the seen digits that are called unknown, for each of `SHARES`."""
     found: tuple[float, ...]
-    """and of those of the unseen digit."""
+    """The share of rows of the unseen digit that are called unknown, for each of `SHARES`."""
 
 
 def unseen(digit: int, every: int = 1, seed: int = 0) -> Unseen:
-    """Fit four fifths of all other digits (one row of `every`), and score the rest and this one."""
+    """Fit four fifths of the other digits (every `every`-th row); score all other rows."""
     data = load_uci_digits()
     rows = np.random.default_rng(seed).permutation(data.target.size)[::every]
     is_unseen = data.target[rows] == digit

@@ -1,4 +1,4 @@
-"""The section on Dask workers of one machine."""
+"""The section on Dask workers on one machine."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -9,10 +9,10 @@ BLOCK_OF_IMAGES = 2000
 
 
 def oriented_gradients(images: NDArray) -> NDArray[np.float64]:
-    """Nine unsigned orientations in cells of 7 x 7 pixels, in overlapping blocks of 2 x 2 cells of
-    length one.
+    """Nine unsigned orientations in cells of 7 x 7 pixels, in overlapping blocks of 2 x 2 cells,
+    each scaled to length one.
 
-    For images of 28 x 28 pixels: 4 x 4 cells, 3 x 3 blocks, 324 numbers each.
+    For images of 28 x 28 pixels: 4 x 4 cells, 3 x 3 blocks, and 324 numbers per image.
     """
     parts = [
         images[first : first + BLOCK_OF_IMAGES] for first in range(0, len(images), BLOCK_OF_IMAGES)
@@ -21,7 +21,7 @@ def oriented_gradients(images: NDArray) -> NDArray[np.float64]:
 
 
 def _cells(images: NDArray) -> NDArray[np.float64]:
-    """Gradient magnitude by cell and orientation, shared linearly between the two nearest
+    """Gradient magnitude by cell and orientation, split linearly between the two nearest
     orientations.
     """
     down, right = np.gradient(images, axis=(1, 2))

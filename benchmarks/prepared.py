@@ -1,7 +1,7 @@
-"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, kept in
-the folder `data` of the results.
+"""Data sets as files that workers read: scaled views `view_0 ...` and the classes `target`, stored
+in the folder `data` next to the results.
 
-A sparse view is kept as the parts of its rows (see `worker.read_views`).
+A sparse view is stored as the parts of its rows (see `worker.read_views`).
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ class Prepared:
         return found
 
     def view(self) -> NDArray:
-        """The view of a file that holds only one."""
+        """The view in a file with a single view."""
         (view,) = self.views()
         return view
 
@@ -44,10 +44,10 @@ class Prepared:
 def prepare(
     folder: Path, name: str, n_rows: int | None = None, view: str | None = None, raw: bool = False
 ) -> Prepared | None:
-    """The data set `name`, or some of its rows, or one of its views, as a file; None, with the
-    reason printed, if it is not there.
+    """Store the data set `name`, some of its rows, or one of its views, as a file. If the data are
+    missing, print the reason and return None.
 
-    Views are scaled, unless they are wanted as they are.
+    Views are scaled, unless `raw` is true.
     """
     title = name if n_rows is None else f"{name}-{n_rows}"
     path = folder / "data" / (title if view is None else f"{title}-{view}")
@@ -64,7 +64,7 @@ def prepare(
 
 
 def keep(folder: Path, name: str, data: Dataset) -> Prepared:
-    """A data set that was made for a suite, as a file."""
+    """Store a data set that was generated for a suite, as a file."""
     path = folder / "data" / f"{name.replace(' ', '-')}.npz"
     if not path.exists():
         store(path, data)
@@ -73,7 +73,7 @@ def keep(folder: Path, name: str, data: Dataset) -> Prepared:
 
 def store(path: Path, data: Dataset) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.stem}-partial.npz")  # of its own: suites may run side by side
+    partial = path.with_name(f"{path.stem}-partial.npz")  # because suites may run at the same time
     views = [parts(f"view_{m}", X) for m, X in enumerate(data.views.values())]
     np.savez(
         partial,
@@ -84,7 +84,7 @@ def store(path: Path, data: Dataset) -> None:
 
 
 def parts(name: str, X: Any) -> dict[str, Any]:
-    """A view as arrays by name."""
+    """The arrays of a view, by name."""
     if not sparse.issparse(X):
         return {name: X}
     return {

@@ -1,5 +1,5 @@
-"""Seconds of RMGL in proportion to those of spectral clustering of the concatenated views, for
-every data set that has both.
+"""The time of RMGL relative to spectral clustering of the concatenated views, for every data set
+that has results for both.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ OURS, THEIRS = "rmgl_defaults", "sklearn_spectral_table"
 
 @dataclass(frozen=True)
 class Proportion:
-    """Both methods on one data set: medians of the seconds, and the scores, of some processes."""
+    """Both methods on one data set: median times and scores over several processes."""
 
     ours: list[Row]
     theirs: list[Row]
@@ -51,7 +51,7 @@ class Proportion:
         return median(row["nmi"] for row in self.theirs)
 
     def fact(self, name: str) -> float:
-        """The median of a number that RMGL's rows tell."""
+        """The median of a number in RMGL's rows."""
         return median(row["extra"][name] for row in self.ours)
 
     @property
@@ -74,7 +74,7 @@ def median(values: Iterable[float]) -> float:
 
 
 def compare(rows: Iterable[Row], ours: str = OURS, theirs: str = THEIRS) -> list[Proportion]:
-    """The data sets on which both methods have ended, in the order of the rows."""
+    """The data sets on which both methods finished, in the order of the rows."""
     finished = [row for row in rows if done(row)]
     found = []
     for dataset in dict.fromkeys(row["dataset"] for row in finished):
@@ -104,16 +104,18 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     found = compare(rows)
     yield "## Time compared with spectral clustering"
     yield (
-        "The table shows the seconds needed to compute the labels with one thread: "
+        "The table shows the time, in seconds, needed to compute the labels with one thread: "
         "`RMGL(n_clusters=K, random_state=0, n_jobs=1).fit_predict(views)`, compared with "
         'scikit-learn\'s `SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
-        "random_state=0).fit_predict(table)` on one table of all views. The table is scaled as "
-        "RMGL scales the views, before the clock starts. *Report* is the time of the first access "
-        "to `report_`, which refits the model several times. Each time is the median over several "
-        "fresh processes with one call each; the two methods take turns. *Passes* counts the "
-        "passes over the candidate edges in the last solve of all layers, and *rounds* counts the "
-        "rounds of layers and embedding. The *limit* is the time needed to compute the products of "
-        "all pairs of rows in every view, at the rate of GEMM in single precision with one thread."
+        "random_state=0).fit_predict(table)` on one table that contains all views. Before the "
+        "timing starts, this table is scaled in the same way as RMGL scales the views. *Report* is "
+        "the time taken by the first access to `report_`, which refits the model several times. "
+        "Each time is the median over several fresh processes with one call each; the two methods "
+        "take turns. *Passes* is the number of passes over the candidate edges in the final solve, "
+        "summed over all layers. *Rounds* is the number of times that RMGL alternates between "
+        "layers and embedding. *Brute force* is the time needed to compute the products of all "
+        "pairs of rows in every view, at the speed of single-precision matrix multiplication "
+        "(GEMM) with one thread."
     )
     yield f"**{summary(found)}**"
     yield table(HEAD, [line(one, rates) for one in sorted(found, key=lambda one: one.ratio)])
@@ -133,8 +135,8 @@ HEAD = [
     "NMI of spectral clustering",
     "passes",
     "rounds",
-    "limit, s",
-    "reached",
+    "brute force, s",
+    "brute force / labels",
     "processes each",
 ]
 

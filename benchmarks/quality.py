@@ -1,4 +1,4 @@
-"""The page about quality: NMI at the defaults of every method."""
+"""The quality page: NMI of every method with its defaults."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,8 +24,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "Scores are means over up to three seeds with one thread (one seed for other packages). "
         "`sklearn_spectral` is nearest-neighbor spectral clustering of the concatenated views, "
-        "each scaled to [0, 1] (word counts: rows of length one) and divided by its total standard "
-        "deviation; `sklearn_spectral_our_scaling` is the same method after RMGL's "
+        "each scaled to [0, 1] (word counts: rows scaled to length one) and divided by its total "
+        "standard deviation; `sklearn_spectral_our_scaling` is the same method after RMGL's "
         '`scale="auto"`. A method that ran out of time scores 0 in the mean and is ranked last. '
         "`leiden_multiplex` chooses the number of clusters itself."
     )
@@ -50,7 +50,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
 
 
 def times_section(rows: list[Row], output: Path) -> Iterable[str]:
-    """Seconds of every method, which the page about performance shows."""
+    """Times of every method, for the performance page."""
     by_name = {(row["dataset"], row["method"]): row for row in rows}
     methods = [m for m in dict.fromkeys(row["method"] for row in rows) if not is_ablation(rows, m)]
     datasets = [
@@ -60,9 +60,12 @@ def times_section(rows: list[Row], output: Path) -> Iterable[str]:
     ]
     yield "## Whole fits"
     yield (
-        "The table shows the seconds that every method in [quality](quality.md) takes with its "
+        "The table shows how many seconds each method in [quality](quality.md) takes with its "
         "defaults and one thread, on the data sets that all methods ran on. `mfeat` is the "
-        "handwritten digits, with 2000 rows in six views."
+        "handwritten digits, with 2000 rows in six views. These times are not comparable with "
+        "those in the previous section: they come from a separate run, in which `sklearn_spectral` "
+        "gets views scaled to [0, 1] and the time of `sklearn_spectral_our_scaling` includes the "
+        "scaling."
     )
     order = sorted(methods, key=lambda m: value(by_name.get(("mfeat", m)), "seconds"))
     cells = [[entry(by_name[d, m], "seconds", "{:.3g}") for d in datasets] for m in order]
@@ -78,8 +81,8 @@ def complementary_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "The data come from `rmgl.datasets.make_complementary_views`; each view separates only "
         "some of the clusters. The table shows the mean NMI over draws and, in parentheses, the "
-        "worst difference of any draw from spectral clustering of the concatenated views. In the "
-        "last kind, a view with other clusters dominates."
+        "worst difference from spectral clustering of the concatenated views in any draw. In the "
+        "last kind, a view with different clusters dominates."
     )
     kept = [row for row in rows if done(row)]
     score = {(row["kind"], row["draw"], row["method"]): row["nmi"] for row in kept}
@@ -116,7 +119,7 @@ def score_table(
     score: str,
     difference: bool = False,
 ) -> str:
-    """One line per method, the best mean first: its scores, mean, mean rank and the worst
+    """One line per method, with the best mean first: scores, mean, mean rank and the worst
     difference from the concatenation baseline.
     """
     scores = {m: np.array([value(by_name.get((d, m)), score) for d in datasets]) for m in methods}
@@ -161,8 +164,8 @@ def value(row: Row | None, score: str) -> float:
 
 
 def mean_ranks(scores: dict[str, np.ndarray]) -> dict[str, float]:
-    """The mean place of every method among the others, 1 the best; equal scores share places,
-    missing ones come last.
+    """The mean rank of every method, where 1 is the best; equal scores share ranks, and missing
+    scores come last.
     """
     names = list(scores)
     matrix = np.array([np.nan_to_num(scores[name], nan=-1.0).round(4) for name in names])
@@ -177,12 +180,12 @@ def mean_ranks(scores: dict[str, np.ndarray]) -> dict[str, float]:
 def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Robustness"
     yield (
-        "The table shows the NMI and, in parentheses, its change from the plain data. The changed "
-        "data have an additional view with 50 columns of noise; one row in a hundred moved in "
-        "every view by ten standard deviations of each column; one row in ten repeated; or one row "
-        "in five empty in each view. All values are means over draws."
+        "The table shows the NMI and, in parentheses, how it differs from the NMI on the plain "
+        "data. The modified data have an additional view with 50 columns of noise; one row in a "
+        "hundred moved in every view by ten standard deviations of each column; one row in ten "
+        "repeated; or one row in five empty in each view. All values are means over draws."
     )
-    apart = ("number", few_rows.CHANGE)  # tables of their own
+    apart = ("number", few_rows.CHANGE)  # shown in separate tables
     kept = [row for row in rows if done(row) and row["change"] not in apart]
     changes = list(dict.fromkeys(row["change"] for row in kept))
     lines = []
@@ -248,10 +251,10 @@ def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "A share of the cells of every view was removed at random. The table shows the mean NMI "
         "over draws, its standard deviation, and the number of draws. `rmgl` takes the views as "
-        "they are and estimates distances from the columns that two rows share. `mean` and `knn` "
-        "fill each view first (with scikit-learn's `SimpleImputer` and `KNNImputer`), and `drop` "
-        "leaves out columns with missing cells. The last column is the difference between `rmgl` "
-        "and `knn` on the same draws, with its standard error."
+        "they are and estimates distances from the columns that are observed in both rows. `mean` "
+        "and `knn` fill each view first (with scikit-learn's `SimpleImputer` and `KNNImputer`), "
+        "and `drop` leaves out columns with missing cells. The last column is the difference "
+        "between `rmgl` and `knn` on the same draws, with its standard error."
     )
     methods, lines = ("rmgl", "mean", "knn", "drop"), []
     for dataset, share in sorted(
@@ -274,8 +277,8 @@ def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
 
 
 def difference(rows: list[Row], first: str, second: str) -> str:
-    """The mean difference of two methods on the same draws, and its standard error if there are
-    several.
+    """The mean difference between two methods on the same draws, with its standard error if there
+    are several draws.
     """
     one, other = (
         {row["draw"]: row["nmi"] for row in rows if row["method"] == method and done(row)}
@@ -289,7 +292,7 @@ def difference(rows: list[Row], first: str, second: str) -> str:
 
 
 def cell_of(rows: list[Row]) -> str:
-    """The mean and standard deviation of the scores of some rows, or why there are none."""
+    """The mean and standard deviation of the scores in some rows, or why there are no scores."""
     scores = [row["nmi"] for row in rows if done(row)]
     if not scores:
         return rows[0]["status"].removeprefix("skipped: ") if rows else ""
@@ -302,9 +305,10 @@ def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
         "RMGL runs with its defaults on the words and the links as networks (`rmgl.Network`, also "
         "with `learn=True`), on the words and the links as features, or on the words alone. "
         "SC-ML, multiplex Leiden and spectral clustering of the sum of all networks use the "
-        "networks and the 15 nearest neighbors of the words. The networks of webkb connect pages "
-        "that link to the same pages. These data sets are multiplex networks without features: "
-        f"{', '.join(f'`{name}`' for name in MULTIPLEX)}. The table shows the NMI for one seed:"
+        "networks and the 15-nearest-neighbor graph of the words. In webkb, the networks connect "
+        "pages that link to the same pages. The following data sets are multiplex networks without "
+        f"features: {', '.join(f'`{name}`' for name in MULTIPLEX)}. The table shows the NMI for "
+        "one seed:"
     )
     by_name = {(row["dataset"], row["method"]): row for row in rows}
     datasets, methods = (
@@ -325,10 +329,10 @@ def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
 def known_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Known labels"
     yield (
-        "In each class, ten labels drawn at random are known (half of the labels in a class with "
-        "fewer than twenty members). The scores are computed on the entities whose labels are not "
-        "known, for fits with and without the known labels. The table shows means over draws and "
-        "the worst difference of any draw:"
+        "In each class, ten randomly drawn labels are known (half of the labels in a class with "
+        "fewer than twenty members). The scores are computed on the entities with unknown labels, "
+        "for fits with and without the known labels. The table shows means over draws and the "
+        "worst difference in any draw:"
     )
     lines = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):

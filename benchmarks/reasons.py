@@ -1,10 +1,10 @@
-"""Why goals are missed, by the text of the goal; the ledger shows those that apply."""
+"""Why goals are missed, by the text of the goal; the table of goals shows those that apply."""
 
 SMALL_STEPS = (
-    "Spectral clustering computes one graph of neighbors and one embedding. A fit with the "
+    "Spectral clustering computes one neighbor graph and one embedding. A fit with the "
     "defaults learns a layer for each view and one for all views, each for several values of "
-    "alpha, and computes an embedding for every step of the choice. The ratio falls as the number "
-    "of rows grows."
+    "alpha, and computes an embedding for every step of the automatic choice. The ratio falls as "
+    "the number of rows grows."
 )
 SEARCHES = (
     "The exact search compares all pairs of rows in each view and in the concatenated views, and "
@@ -19,9 +19,9 @@ TIMES_SPECTRAL = "times the time of spectral clustering"
 REASONS: dict[str, str] = {
     **dict.fromkeys(
         (
-            "1,000,000 rows at the defaults in at most 1500 s",
-            "300,000 rows at the defaults in at most 240 s",
-            "100,000 rows at the defaults in at most 50 s",
+            "1,000,000 rows with the defaults in at most 1500 s",
+            "300,000 rows with the defaults in at most 240 s",
+            "100,000 rows with the defaults in at most 50 s",
         ),
         SEARCHES,
     ),
@@ -32,24 +32,24 @@ REASONS: dict[str, str] = {
         ),
         SEARCHES,
     ),
-    "1,000,000 rows at the defaults in at most 9 GiB": (
+    "1,000,000 rows with the defaults in at most 9 GiB": (
         "The candidate lists of all layers are in memory at the same time while RMGL learns the "
         "layers."
     ),
     "Fit of 100,000 rows by one Dask worker in at most 1.25 times the time of one thread": TASKS,
-    f"Labels at the defaults in at most 3 {TIMES_SPECTRAL}, median over 18 sets, one thread": (
+    f"Labels with the defaults in at most 3 {TIMES_SPECTRAL}, median over 18 sets, one thread": (
         SMALL_STEPS
     ),
-    f"Labels at the defaults in at most 8 {TIMES_SPECTRAL}, worst of 18 sets, one thread": (
+    f"Labels with the defaults in at most 8 {TIMES_SPECTRAL}, worst of 18 sets, one thread": (
         SMALL_STEPS
     ),
-    "The first fit where nothing is compiled yet in at most 5 s": (
+    "The first fit, with nothing compiled yet, in at most 5 s": (
         "numba compiles every loop that a fit needs. The two timed fits need the loops over all "
-        "pairs and those over lists; a fit with the defaults needs fewer loops."
+        "pairs and the loops over lists; a fit with the defaults needs fewer loops."
     ),
-    "10,000 new rows against 100,000 fitted at the defaults in at most 4 s": (
+    "Labels of 10,000 new rows, after a fit of 100,000 with the defaults, in at most 4 s": (
         "`predict` searches three spaces, of 16, 32 and 48 columns, and compares every product "
-        "with the farthest neighbor so far."
+        "with the farthest neighbor found so far."
     ),
     "Fit of 100,000 rows by two Dask workers in at most 0.6 times the time of one": (
         "The workers share the searches, and the threads of the client share everything else "

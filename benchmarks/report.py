@@ -1,4 +1,6 @@
-"""The pages about performance and quality, from the results; what was not measured is left out."""
+"""The pages about performance and quality, generated from the results; sections without results are
+left out.
+"""
 
 import json
 from collections.abc import Callable, Iterable
@@ -28,30 +30,31 @@ from benchmarks.limits import Rates
 from benchmarks.results import Row
 from benchmarks.tables import commits, done, mark, number, table
 
-PERFORMANCE = """`python -m benchmarks all` made the measurements on this page, and `python -m
-benchmarks report --output docs` wrote the page; [benchmarks/README.md](../benchmarks/README.md)
-explains the method. Compare times only within a table, because each table comes from one machine.
-The tables show every measurement, even if another method is faster or better.
-[Contributing](contributing.md) lists our goals."""
+PERFORMANCE = """`python -m benchmarks all` produced the measurements on this page, and `python -m
+benchmarks report --output docs` generated the page; [benchmarks/README.md](../benchmarks/README.md)
+explains the method. Compare times only within a table: different tables may come from different
+runs and different machines. The tables show every measurement, even if another method is faster or
+better. [Contributing](contributing.md) lists our goals."""
 QUALITY = """Every method runs with its defaults. Nothing is tuned, and labels are used for scoring
 only. We developed RMGL's defaults on these data sets, so its scores are somewhat optimistic
-([defaults.md](defaults.md)). `python -m benchmarks all` made the measurements on this page, and
-`python -m benchmarks report --output docs` wrote the page."""
+([defaults.md](defaults.md)). `python -m benchmarks all` produced the measurements on this page, and
+`python -m benchmarks report --output docs` generated the page."""
 
 WHOLE = {"break_long_words": False, "break_on_hyphens": False}
 Section = Callable[[list[Row], Path], Iterable[str]]
 Stored = dict[str, dict[str, Any]]
-"""The content of the result files by suite."""
+"""The contents of the result files, by suite."""
 
 
 def read(results: Path) -> Stored:
-    """The content of all result files in a folder."""
+    """Return the contents of all result files in a folder."""
     return {path.stem: json.loads(path.read_text()) for path in sorted(results.glob("*.json"))}
 
 
 def write(results: Path, output: Path) -> Path:
-    """Write `performance.md`, `quality.md` and their pictures into `output`, and excerpts into
-    other pages of a checkout whose folder `docs` this is; returns the path of the first.
+    """Write `performance.md`, `quality.md` and their figures into `output`. If `output` is the
+    `docs` folder of a checkout, also write the excerpts on its other pages. Return the path of
+    `performance.md`.
     """
     (output / "images").mkdir(parents=True, exist_ok=True)
     stored = read(results)
@@ -93,7 +96,7 @@ def write(results: Path, output: Path) -> Path:
 def write_page(
     stored: Stored, output: Path, opening: list[str], sections: list[tuple[str, Section]], name: str
 ) -> Path:
-    """One page with the sections for which there are results."""
+    """Write one page, with the sections for which there are results."""
     used = {suite: stored[suite] for suite, _ in sections if suite in stored}
     machines = [content["machine"] for content in used.values()]
     rows = [row for content in used.values() for row in content["rows"].values()]
@@ -111,7 +114,7 @@ def write_page(
 
 
 def state_line(rows: list[Row]) -> str:
-    """The commit of all rows, or the commits if there are several."""
+    """The commit of all rows, or a list of commits if there are several."""
     states = {row.get("commit") for row in rows}
     if len(states) == 1:
         return f"All rows come from commit {states.pop()}."
@@ -124,7 +127,7 @@ def joined(text: str) -> str:
 
 
 def wrapped(part: str) -> str:
-    """A paragraph, or the lines of a list, of at most 100 columns; tables stay as they are."""
+    """A paragraph or list, wrapped to at most 100 characters per line; tables stay as they are."""
     lines = []
     for line in part.splitlines():
         indent = "  " if line.startswith("- ") else ""
@@ -145,16 +148,16 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## One layer"
     cells = {(row["view"], row["n"], row["regime"], row["method"]): row for row in rows}
     yield (
-        "The table shows the seconds needed to compute a layer from the data, including the "
-        "distances, to a KKT residual of 1e-6. *Newton* is `learn_layer(X, alpha)`, which uses "
-        "certified lists of neighbors for sparse layers of 2000 nodes. A *pass* reads all "
-        "candidate pairs once. The other solvers pass over all pairs."
+        "The table shows the time, in seconds, needed to compute a layer from the data, including "
+        "the distances, to a KKT residual of 1e-6. *Newton* is `learn_layer(X, alpha)`, which uses "
+        "certified neighbor lists for sparse layers of 2000 nodes. A *pass* reads all candidate "
+        "pairs once. The other solvers pass over all pairs."
     )
     yield own_solvers(cells)
     for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges per node")):
         yield (
-            f"The pix view with {title}: seconds, the ratio to Newton's seconds, and the residual "
-            "reached."
+            f"The pix view with {title}: time in seconds, its ratio to Newton's time, and the "
+            "residual reached."
         )
         yield general_solvers(cells, regime)
     figures.layer(rows, output / "performance_layer.png")
@@ -162,8 +165,8 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
 
 
 def own_solvers(cells: dict[tuple, Row]) -> str:
-    """Newton, over all pairs and as users call it, against dual ascent on the twelve layers, with
-    geometric means of the ratios.
+    """Newton's method, as users call it and over all pairs, compared with dual ascent on the twelve
+    layers, with geometric means of the ratios.
     """
     largest = max((n for _, n, _, _ in cells), default=0)
     layers = sorted({(regime, view) for view, n, regime, _ in cells if n == largest})
@@ -223,12 +226,8 @@ def mean_ratio(ratios: dict[tuple[str, str], list[float]], name: str) -> str:
         )
         if found
     ]
-    what = "Newton" if name == "auto" else "Newton over all pairs"
-    return (
-        f"- The geometric mean of dual ascent's seconds divided by those of {what} is "
-        + ", ".join(means)
-        + "."
-    )
+    what = "Newton's" if name == "auto" else "Newton's over all pairs"
+    return f"- Ratio of dual ascent's time to {what} (geometric mean): " + ", ".join(means) + "."
 
 
 def general_solvers(cells: dict[tuple, Row], regime: str) -> str:

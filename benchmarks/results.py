@@ -1,7 +1,7 @@
-"""Results of a suite as one JSON file that is written after every row, so that an interrupted run
-resumes where it stopped.
+"""Results of a suite as one JSON file, which is written after every row. An interrupted run
+therefore resumes where it stopped.
 
-All rows of a file come from one state of the code: a run from another state replaces the file.
+All rows of a file come from one state of the code: a run from a different state replaces the file.
 """
 
 import json
@@ -23,17 +23,17 @@ from rmgl.version import __version__
 Row = dict[str, Any]
 FINAL = ("ok", "timeout", "skipped")
 CODE = ("src", "benchmarks", "pyproject.toml", ":!benchmarks/results", ":!benchmarks/*.md")
-"""Whatever may change a figure."""
+"""Everything that may change a result."""
 
 
 class Results:
-    """Rows under keys, facts about the machine, and notes (values worth finding only once)."""
+    """Rows by key, facts about the machine, and notes (values that are computed only once)."""
 
     def __init__(self, path: Path, force: bool = False, partly: bool = False) -> None:
-        """Take up the rows that were measured with this state of the code.
+        """Load the rows that were measured with this state of the code.
 
-        `force` measures everything again. `partly`: only some rows will be measured, which must not
-        replace a file of another state.
+        If `force`, measure everything again. If `partly`, only some rows will be measured, which
+        must not replace a file from a different state.
         """
         self.path = path
         stored = json.loads(path.read_text()) if path.exists() and not force else {}
@@ -42,29 +42,29 @@ class Results:
         other = sorted({str(row.get("commit")) for row in rows.values()} - {str(state)})
         if other and partly:
             raise click.UsageError(
-                f"{path.name} has rows of {', '.join(other)}, and the code is at {state}: measure "
-                "the whole suite, pass another --output, or replace the file with --force"
+                f"{path.name} has rows from {', '.join(other)}, but the code is at {state}: "
+                "measure the whole suite, pass another --output, or replace the file with --force"
             )
         self.rows: dict[str, Row] = {} if other else rows
         self.notes: dict[str, Any] = {} if other else stored.get("notes", {})
 
     def add(self, measure: Callable[[], Row], **names: Any) -> Row:
-        """The row called by the values of `names`: as stored if it is final, else measured, stored
-        and printed.
+        """Return the row with the key `names`: the stored row if it is final; otherwise measure,
+        store and print it.
         """
         key = " ".join(str(value) for value in names.values())
         row = self.rows.get(key)
         if row is None or not row["status"].startswith(FINAL):
             found = measure()
             if commit() != self.state:
-                raise click.ClickException(f"the code changed while {key} was measured")
+                raise click.ClickException(f"the code changed while {key} was being measured")
             row = self.rows[key] = {**names, **found, "commit": self.state}
             self.write()
             print(f"{key}: {describe(row)}", flush=True)
         return row
 
     def add_all(self, measure: Callable[..., Row], wanted: Iterable[Row], n_processes: int) -> None:
-        """Rows that are measured side by side by `measure(*names)`, in processes of their own."""
+        """Measure rows in parallel with `measure(*names)`, in separate processes."""
         with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
             waiting = [
                 (names, pool.submit(measure, *names.values()))
@@ -89,7 +89,7 @@ class Results:
 
 
 def as_text(parts: dict[str, dict[str, Any]]) -> str:
-    """Parts of a file, each with one entry a line and numbers of eight digits."""
+    """The parts of a file as text, with one entry per line and numbers rounded to eight digits."""
     return (
         "{\n"
         + ",\n".join(f"{json.dumps(name)}: {lines(part)}" for name, part in parts.items())
@@ -103,7 +103,7 @@ def lines(part: dict[str, Any]) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """A value with the floating-point numbers in it at eight significant digits."""
+    """A value whose floating-point numbers are rounded to eight significant digits."""
     if isinstance(value, dict):
         return {name: rounded(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -134,21 +134,21 @@ def machine() -> dict[str, Any]:
 
 
 def free_memory() -> int | None:
-    """Bytes that processes may still take, or None where the system does not say."""
+    """Bytes of available memory, or None if the system does not report it."""
     line = _line("/proc/meminfo", "MemAvailable")
     return None if line is None else 1024 * int(line.split()[0])
 
 
 def commit() -> str | None:
-    """The state of the code that a row was measured with: the last commit that changed it, with
-    "+changes" if it was changed after that.
+    """The current state of the code: the last commit that changed it, with "+changes" if there are
+    uncommitted changes.
     """
     last = _git("log", "-1", "--format=%h", "--", *CODE)
     return last + ("+changes" if is_dirty() else "") if last else None
 
 
 def is_dirty() -> bool:
-    """Whether the code has changes that are not committed."""
+    """Whether the code has uncommitted changes."""
     return bool(_git("status", "--porcelain", "--", *CODE))
 
 

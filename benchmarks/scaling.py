@@ -1,4 +1,4 @@
-"""The section on seconds by stage, and memory, as N grows."""
+"""The section on time by stage, and on memory, as N grows."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,10 +23,11 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "classes; each view merges two pairs of classes) and of MNIST (pixels and histograms of "
         "oriented gradients). *Neighbors* includes the search for candidate edges, its "
         "certificate, and the choice of all parameters. A certified layer is exact over all pairs "
-        "of rows. Memory is the peak memory of the process in each stage. The *limit* is the time "
-        "needed to compute the products of all pairs of rows, once in each view and once in the "
-        "concatenated views, at the rate of GEMM in single precision. A search that rules out "
-        "whole tiles can beat this limit."
+        "of rows. The last columns show the peak memory of the process, overall and in each stage. "
+        "*Brute force* is the time needed to compute the products of all pairs of rows, once in "
+        "each view and once in the concatenated views, at the speed of single-precision matrix "
+        "multiplication (GEMM). It is not a lower bound: a search that rules out whole tiles can "
+        "be faster."
     )
     finished = [row for row in rows if done(row)]
     chosen = [row for row in finished if "stages" in row["extra"]]
@@ -51,7 +52,7 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
 
 
 def method_table(rows: list[Row]) -> str:
-    """Seconds and NMI of all methods, and beside scikit-learn the ratio at the defaults."""
+    """Seconds and NMI of all methods, and the ratio of RMGL with its defaults to scikit-learn."""
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines = []
     for n in sorted({row["n"] for row in rows}):
@@ -67,7 +68,7 @@ def method_table(rows: list[Row]) -> str:
 
 
 def pictured(rows: list[Row]) -> list[Row]:
-    """The rows of each data set at the defaults, or all others where there are none."""
+    """The rows of each data set with the defaults, or all of its rows if there are none."""
     at_defaults = {row["data"] for row in rows if row["method"] == "rmgl_defaults"}
     return [
         row for row in rows if row["method"] == "rmgl_defaults" or row["data"] not in at_defaults
@@ -90,7 +91,8 @@ def scale_table(rows: list[Row], rates: Rates) -> str:
             *[""] * (3 + len(stages)),
         ]
     )
-    text = table(["N", "seconds", *stages, "limit, s", "reached", "peak GiB", *stages], lines)
+    head = ["N", "seconds", *stages, "brute force, s", "brute force / seconds", "peak GiB", *stages]
+    text = table(head, lines)
     return text + (
         "\n\nSlope of everything after the neighbor search: "
         f"{figures.slope_text(rows, 'after neighbors')}."
@@ -98,8 +100,8 @@ def scale_table(rows: list[Row], rates: Rates) -> str:
 
 
 def limit_of(row: Row, rates: Rates) -> Limit | None:
-    """Products of all pairs in all searched spaces; None for rows from before their widths were
-    noted.
+    """The brute-force time for the products of all pairs in all searched spaces; None for rows that
+    do not record the widths of these spaces.
     """
     return (
         rates.for_products(product_flops(row["n"], sum(row["widths"])), row["n_threads"])
@@ -109,7 +111,7 @@ def limit_of(row: Row, rates: Rates) -> Limit | None:
 
 
 def steps_table(rows: list[Row]) -> Iterable[str]:
-    """Seconds of what comes before the alternation of layers and embedding, where it has steps."""
+    """Seconds for each step, for rows with more than one step."""
     told = [row for row in rows if len(row["extra"].get("steps", {})) > 1]
     names = list(dict.fromkeys(name for row in told for name in row["extra"]["steps"]))
     lines = []

@@ -1,4 +1,4 @@
-"""What an answer is worth: agreement of labels with the classes, and optimality of a layer."""
+"""Scores: how well labels agree with the classes, and how close a layer is to optimal."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ def score_labels(target: NDArray, labels: NDArray) -> dict[str, Any]:
 
 
 def score_layer(X: NDArray, alpha: float, arrays: dict[str, NDArray]) -> dict[str, Any]:
-    """KKT residual and objective for problem (P) over all pairs, by the same function for every
+    """KKT residual and objective of problem (P) over all pairs, computed in the same way for every
     method.
 
-    A method that gives both u and W is judged by the better of the two.
+    If a method returns both u and W, the better of the two counts.
     """
     edges = AllPairs(len(X))
     problem = LayerProblem(edges, edges.measure(X), alpha)
@@ -46,12 +46,12 @@ def score_layer(X: NDArray, alpha: float, arrays: dict[str, NDArray]) -> dict[st
 
 
 def recovered_potentials(problem: LayerProblem, W: NDArray) -> NDArray[np.float64]:
-    """The dual vector that weights stand for.
+    """The dual vector that corresponds to the weights.
 
-    At a solution grad = d + (u - mean(u)) / (2 alpha) - 1 = 0, so that the degrees d give u up to a
-    constant, and 2 sum(w(u)) = N gives that: with t_ij = z_ij less the known parts, s = 2 mean(u)
-    solves sum (s - t)_+ = 2 alpha N. A residual found from it is as many times the error of W as a
-    node has edges, halved.
+    At a solution, grad = d + (u - mean(u)) / (2 alpha) - 1 = 0, so the degrees d determine u up to
+    a constant, and 2 sum(w(u)) = N determines the constant: with t_ij equal to z_ij minus the known
+    parts, s = 2 mean(u) solves sum (s - t)_+ = 2 alpha N. The resulting residual is the error of W
+    times half the number of edges per node.
     """
     n, alpha = problem.n_nodes, problem.alpha
     degrees = W.sum(axis=1)
@@ -61,7 +61,7 @@ def recovered_potentials(problem: LayerProblem, W: NDArray) -> NDArray[np.float6
 
 
 def water_level(heights: NDArray, volume: float) -> float:
-    """The s with sum (s - heights)_+ = volume."""
+    """The s that satisfies sum (s - heights)_+ = volume."""
     heights = np.sort(heights)
     levels = (volume + np.cumsum(heights)) / np.arange(1, heights.size + 1)
     covered = np.flatnonzero(levels > heights)[-1]
@@ -70,11 +70,11 @@ def water_level(heights: NDArray, volume: float) -> float:
 
 def score_log_degree(X: NDArray, theta: float, arrays: dict[str, NDArray]) -> dict[str, Any]:
     """A KKT residual of the log-degree model of Kalofolias, whose layers are not comparable with
-    those of (P).
+    layers of (P).
 
-    The model is: minimize 2 theta z'w + ||w||^2 - sum_i log d_i over w >= 0. At its solution w_ij =
-    ((1/d_i + 1/d_j) / 2 - theta z_ij)_+; the residual is the largest difference of the degrees of
-    the right side from d, in units of the mean degree.
+    The model is: minimize 2 theta z'w + ||w||^2 - sum_i log d_i over w >= 0. At its solution, w_ij
+    = ((1/d_i + 1/d_j) / 2 - theta z_ij)_+; the residual is the largest difference between d and the
+    degrees of the right-hand side, relative to the mean degree.
     """
     n = len(X)
     costs = theta * AllPairs(n).measure(X)

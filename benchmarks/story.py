@@ -1,4 +1,4 @@
-"""How the two pages begin: three sentences from the results, and one picture."""
+"""The beginnings of the two pages: the main findings and one figure."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,11 +14,11 @@ from benchmarks.tables import GIB, done
 
 Rows = dict[str, list[Row]]
 BEHIND = 0.01
-"""Difference of the NMI from which on a data set is named."""
+"""Difference in NMI above which a data set is named."""
 
 
 def of_performance(rows: Rows, output: Path) -> Iterable[str]:
-    """What is fast, what is not, and what it costs."""
+    """What is fast, what is slow, and what it costs."""
     scale = [row for row in rows.get("scale", []) if done(row)]
     both = [*side_by_side(scale)]
     sentences = [faster(both), slower(rows.get("proportion", [])), cost(scale)]
@@ -26,11 +26,11 @@ def of_performance(rows: Rows, output: Path) -> Iterable[str]:
         yield " ".join(filter(None, sentences))
     if scale:
         figures.methods(scale, output / "performance.png")
-        yield "![Seconds against rows, RMGL and scikit-learn](images/performance.png)"
+        yield "![Seconds by number of rows, RMGL and scikit-learn](images/performance.png)"
 
 
 def side_by_side(scale: list[Row]) -> Iterable[tuple[Row, Row]]:
-    """Rows of RMGL at its defaults and of spectral clustering on the same data."""
+    """Rows of RMGL with its defaults, and of spectral clustering on the same data."""
     by_case = {(row["data"], row["n"], row["method"]): row for row in scale}
     for (data, n, method), row in by_case.items():
         if method == OURS and (data, n, BASELINES[0]) in by_case:
@@ -38,16 +38,16 @@ def side_by_side(scale: list[Row]) -> Iterable[tuple[Row, Row]]:
 
 
 def faster(both: list[tuple[Row, Row]]) -> str:
-    """The largest set on which RMGL is faster than scikit-learn."""
+    """The data set on which RMGL is faster than scikit-learn by the largest factor."""
     won = [(ours, theirs) for ours, theirs in both if ours["seconds"] < theirs["seconds"]]
     if not won:
         return ""
     ours, theirs = max(won, key=lambda pair: pair[1]["seconds"] / pair[0]["seconds"])
     least = min(ours["n"] for ours, _ in won)
     return (
-        f"**Large data are fast.** With {least:,} or more rows, a fit with the defaults takes less "
-        "time than scikit-learn's spectral clustering of the concatenated views: "
-        f"{ours['n']:,} rows of {figures.SHORT.get(ours['data'], ours['data'])} take "
+        f"**RMGL is fast on large data sets.** With {least:,} or more rows, a fit with the "
+        "defaults takes less time than scikit-learn's spectral clustering of the concatenated "
+        f"views: {ours['n']:,} rows of {figures.SHORT.get(ours['data'], ours['data'])} take "
         f"{ours['seconds']:.0f} s instead of {theirs['seconds']:.0f} s (NMI {ours['nmi']:.3f} and "
         f"{theirs['nmi']:.3f})."
     )
@@ -57,11 +57,11 @@ def slower(rows: list[Row]) -> str:
     found = compare(rows)
     if not found:
         return ""
-    return f"**Small data are slower.** On one thread, {summary(found)}"
+    return f"**RMGL is slower on small data sets.** With one thread, {summary(found)}"
 
 
 def cost(scale: list[Row]) -> str:
-    """The largest fit at the defaults."""
+    """The largest fit with the defaults."""
     own = [row for row in scale if row["method"] == OURS and row["memory"]["peak"]]
     if not own:
         return ""
@@ -74,14 +74,14 @@ def cost(scale: list[Row]) -> str:
 
 
 def of_quality(rows: Rows, output: Path) -> Iterable[str]:
-    """Where RMGL is better, where it is not, and how far its own verdict can be trusted."""
+    """Where RMGL is better, where it is not, and how far you can trust its verdict."""
     sentences = [ahead(rows.get("quality", [])), verdicts(rows.get("trust", []))]
     yield " ".join(filter(None, sentences))
     yield "![NMI of every method on every data set](images/quality.png)"
 
 
 def ahead(rows: list[Row]) -> str:
-    """Mean scores on all data sets, and the sets on which a baseline is better."""
+    """Mean scores on all data sets, and the data sets on which a baseline is better."""
     nmi = {(row["method"], row["dataset"]): row["nmi"] for row in rows if done(row)}
     methods = [name for name in EVERYWHERE if any(method == name for method, _ in nmi)]
     sets = [d for d in dict.fromkeys(d for _, d in nmi) if all((m, d) in nmi for m in methods)]
@@ -94,7 +94,11 @@ def ahead(rows: list[Row]) -> str:
     won = sum(value >= 0 for value in difference.values())
     behind = sorted((value, d) for d, value in difference.items() if value < -BEHIND)
     named = ", ".join(f"{d} ({value:+.2f})" for value, d in behind)
-    lost = f"It is behind on these: {named}." if behind else "It is not behind on any of them."
+    lost = (
+        f"It is behind on these data sets: {named}."
+        if behind
+        else "It is not behind on any of them."
+    )
     return (
         "**With its defaults, RMGL reaches a mean normalized mutual information (NMI) of "
         f"{means[OURS]:.3f} on {len(sets)} public data sets**; the best baseline on the "
@@ -104,7 +108,7 @@ def ahead(rows: list[Row]) -> str:
 
 
 def verdicts(rows: list[Row]) -> str:
-    """What the words of the report are worth."""
+    """How informative the ratings in the report are."""
     known = [row for row in rows if done(row) and not row["dataset"].startswith("cloud")]
     means = [
         f"{np.mean(own):.2f} (*{word}*)"

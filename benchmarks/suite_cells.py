@@ -1,7 +1,7 @@
 """Views with missing cells: compare RMGL's distances with filling the cells first and with
 dropping columns.
 
-A share of the cells of every view is removed at random. RMGL gets the views as they are (`rmgl`),
+A share of the cells in every view is removed at random. RMGL gets the views as they are (`rmgl`),
 filled by scikit-learn's `SimpleImputer` (`mean`) or `KNNImputer` (`knn`, five neighbors), or
 without the columns that contain missing cells (`drop`).
 """

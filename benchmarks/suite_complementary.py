@@ -56,8 +56,8 @@ KINDS = {
         "n_rows": 240,
     },
 }
-"""Arguments of `make_complementary_views`. In the last kind two views agree, and a third, with
-clusters of its own, dominates.
+"""Arguments of `make_complementary_views`. In the last kind, two views agree, and a third view with
+different clusters dominates.
 """
 METHODS = ("rmgl_defaults", "sklearn_spectral_our_scaling")
 

@@ -20,8 +20,8 @@ from rmgl.running.threads import single_threaded
 SIZE, QUICK_SIZE = 100_000, 3000
 NEIGHBORS = 30
 WARM_UP, QUICK_WARM_UP = 20_000, 1500
-"""Rows of a first call, in several blocks, so that every worker has loaded its compiled loops; with
-few rows there is one block.
+"""Number of rows for a first call. They form multiple blocks, which makes every worker load its
+compiled loops; fewer rows would form a single block.
 """
 
 
@@ -39,9 +39,9 @@ def run(
 
 
 def measure(what: str, n: int, workers: int) -> Row:
-    """Seconds, after a first call on a few rows; with workers also the bytes that they sent, and
-    the plan. The client of several workers has as many threads: a fit of so many threads would use
-    the same number of cores.
+    """Seconds, after a first call on a few rows; with workers, also the bytes that they sent, and
+    the plan. The client has as many threads as there are workers: a fit with that many threads
+    would use the same number of cores.
     """
     work, warm_up = WORK[what], WARM_UP if n > WARM_UP else QUICK_WARM_UP
     n_jobs = max(1, workers)
@@ -68,8 +68,8 @@ def measure(what: str, n: int, workers: int) -> Row:
 
 
 def sent(client) -> int:
-    """Bytes that workers have sent so far, to one another and to the client; those of a worker that
-    was started again count from then.
+    """Bytes that workers have sent so far, to one another and to the client. A worker that was
+    restarted counts from its restart.
     """
     return int(
         sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
@@ -77,7 +77,7 @@ def sent(client) -> int:
 
 
 def search(n: int, client, n_jobs: int) -> Row:
-    """The nearest neighbors of all rows of the second view of the mixture; the client waits."""
+    """Find the neighbors of all rows in the second view of the mixture; the client only waits."""
     rows, nodes = Rows.of(load("mixture", n).views["right"]), np.arange(n)
     if client is not None:
         rows = SearchedRows.of_rows(Workers.of(client), rows)
@@ -86,7 +86,7 @@ def search(n: int, client, n_jobs: int) -> Row:
 
 
 def fit(n: int, client, n_jobs: int) -> Row:
-    """A fit at the defaults."""
+    """Fit the mixture with the defaults."""
     data = load("mixture", n)
     model = RMGL(20, random_state=0, n_jobs=n_jobs)
     seconds = timed(lambda: model.fit(data.views, **({} if client is None else {"client": client})))

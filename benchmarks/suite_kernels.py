@@ -1,5 +1,5 @@
-"""The machine's rates, which determine the limits: products of two square matrices (GEMM) and a
-compiled sum over a long array.
+"""The machine's rates, which determine the brute-force times: products of two square matrices
+(GEMM) and a compiled sum over a long array.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def run(
 
 
 def products(n: int, precision: str, n_threads: int, settings: Settings) -> Row:
-    """GEMM of two square matrices; `n_threads` are those of BLAS."""
+    """GEMM of two square matrices; BLAS uses `n_threads` threads."""
     A, B = np.random.default_rng(0).random((2, n, n)).astype(precision)
     out = np.empty_like(A)
     with threadpool_limits(n_threads, "blas"):

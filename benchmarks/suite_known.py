@@ -1,6 +1,6 @@
 """The benefit of known labels: ten per class in three draws, compared with fits without them.
 
-NMI and accuracy are computed on the entities whose labels are not known. In a class with fewer than
+NMI and accuracy are computed on the entities with unknown labels. In a class with fewer than
 twenty members, half of the labels are known.
 """
 
@@ -34,7 +34,7 @@ def run(
         except FileNotFoundError as error:
             print(f"{name} is left out: {error}")
             continue
-        labels: dict[str, np.ndarray] = {}  # of the fit without known labels, which all draws share
+        labels: dict[str, np.ndarray] = {}  # without known labels; shared by all draws
         for draw in range(1 if quick else DRAWS):
             results.add(partial(measure, data, draw, labels, settings), dataset=name, draw=draw)
 

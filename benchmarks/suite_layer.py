@@ -1,4 +1,4 @@
-"""Seconds to a KKT residual of 1e-6 for one layer.
+"""Time needed to compute one layer to a KKT residual of 1e-6.
 
 Newton's method and the paper's dual ascent solve the six views of the digits with the paper's alpha
 and with an alpha that leaves about 15 edges per node. Then every solver, including general ones,
@@ -55,7 +55,7 @@ def run(
 
 
 def cells(quick: bool) -> Iterator[tuple[str, int]]:
-    """Views and sizes, from small to large for the view that all solvers see."""
+    """Views and sizes; the view that all solvers use comes in order of size."""
     if quick:
         yield from (("pix", 100), ("zer", 100))
     else:
@@ -78,7 +78,7 @@ def measure(
 
 
 def state_layer(data: Prepared, regime: str) -> dict[str, float]:
-    """alpha of the layer, and the theta with which the log-degree model has as many edges."""
+    """The alpha of the layer, and the theta at which the log-degree model has as many edges."""
     X = data.view()
     alpha = float(PAPER_PARAMETERS["alpha"]) if regime == "paper" else alpha_for(X, EDGES_PER_NODE)
     return {"alpha": alpha, "theta": theta_for(X, edges_per_node(X, alpha))}
@@ -89,8 +89,8 @@ def edges_per_node(X: NDArray, alpha: float) -> float:
 
 
 def alpha_for(X: NDArray, wanted: float) -> float:
-    """The alpha at which a node has `wanted` edges on average, to one part in a hundred, by
-    bisection of its logarithm.
+    """The alpha at which a node has `wanted` edges on average, within 1%, found by bisection of its
+    logarithm.
     """
     low, high = np.log(default_alpha(X, int(wanted))) + np.array([-3.0, 3.0])
     for _ in range(30):
@@ -103,8 +103,8 @@ def alpha_for(X: NDArray, wanted: float) -> float:
 
 
 def theta_for(X: NDArray, edges: float) -> float:
-    """The rule of Kalofolias and Perraudin (2019), section 4, for the scale of distances at which a
-    node has k edges on average.
+    """The scale of distances at which a node has k edges on average, according to Kalofolias and
+    Perraudin (2019), section 4.
     """
     k = int(np.clip(round(edges), 1, len(X) - 2))
     z = np.sort(squareform(pdist(X, "sqeuclidean")), axis=1)[:, 1:]

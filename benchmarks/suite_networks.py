@@ -1,11 +1,11 @@
 """Documents with words and with links as networks, and multiplex networks without features.
 
 The words come first, followed by one symmetric matrix for each network. The links of webkb lead to
-pages outside the data set, so its networks connect two pages by the number of pages that both link
-to. Links used as features are all views as they are stored, including their diagonals: without
-these, entities with no other links would have rows of zeros. Two multiplex networks come with
-networkx: the karate club (who met, and who met in at least three places) and the women of Davis
-(who met at the first and at the last seven events).
+pages outside the data set, so its networks weight each pair of pages by the number of pages that
+both link to. Links used as features are all views as they are stored, including their diagonals:
+without the diagonals, entities with no other links would have rows of zeros. Two multiplex networks
+come with networkx: the karate club (who met, and who met in at least three places) and the women of
+Davis (who met at the first and at the last seven events).
 """
 
 from functools import partial
@@ -55,7 +55,7 @@ def run(
 
 
 def documents(name: str) -> Dataset:
-    """Words, and links as symmetric matrices with a zero diagonal."""
+    """Words, and links as symmetric matrices with zero diagonals."""
     data = stored(name)
     views = list(data.views.values())
     words = {f"words {place}": views[place] for place in WORDS[name]}
@@ -68,8 +68,8 @@ def documents(name: str) -> Dataset:
 
 
 def network(X: np.ndarray) -> np.ndarray:
-    """Symmetric weights: links as they are, or the number of common links where they lead
-    elsewhere.
+    """Symmetric weights: the links themselves, or, if they lead out of the data set, the number of
+    shared links.
     """
     X = X.astype(np.float64) if X.shape[0] == X.shape[1] else X.astype(np.float64) @ X.T
     X = (X + X.T) / 2
@@ -106,7 +106,7 @@ def women() -> Dataset:
 
 
 def layers_of(name: str) -> Dataset:
-    """A set whose views are all networks."""
+    """A data set whose views are all networks."""
     data = stored(name)
     views = {view: network(X) for view, X in data.views.items()}
     return Dataset(name, views, data.target, "none")

@@ -1,6 +1,6 @@
-"""Is the range of numbers of clusters calibrated? Compare the number that n_clusters="auto"
-chooses, and its range, with the number of classes: public sets, some of their rows and classes, and
-clouds.
+"""Is the range for the number of clusters calibrated? Compare the number that n_clusters="auto"
+chooses, and its range, with the number of classes: public data sets, subsets of their rows and
+classes, and clouds without clusters.
 """
 
 import csv
@@ -17,7 +17,7 @@ from rmgl import RMGL
 
 CALIBRATION = ROOT / "src" / "rmgl" / "results" / "numbers.csv"
 MEMBERS = 6
-"""Rows for each class below which no number of clusters as large is looked for."""
+"""Data sets with fewer rows per class are skipped."""
 SLOW_PARTS = ("citeseer",)
 WORDS = ("high", "low")
 
@@ -33,18 +33,18 @@ def run(
 
 
 def measure(name: str, part: str, seed: int) -> Row:
-    """The number that is chosen for one set, and its range."""
+    """The number chosen for one data set, and its range."""
     is_cloud = name.startswith("cloud")
     if name in SLOW_PARTS and part != "all":
         return {"status": "skipped: a part takes minutes"}
     if is_cloud and part != "2 clusters":
-        return {"status": "skipped: the cloud is there once"}
+        return {"status": "skipped: each cloud is used only once"}
     try:
         data = answers.part_of(name, part, seed)
     except FileNotFoundError as error:
         return {"status": f"skipped: {error}"}
     if data is None or MEMBERS * data.n_clusters > data.target.size:
-        return {"status": "skipped: the set is too small"}
+        return {"status": "skipped: the data set is too small"}
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -72,7 +72,7 @@ def is_inside(row: Row) -> bool:
 
 
 def is_near(row: Row) -> bool:
-    """Whether the chosen number is within one, or a fifth, of the number of classes."""
+    """Whether the chosen number is within one, or within a fifth, of the number of classes."""
     return abs(row["chosen"] - row["n_clusters"]) <= max(1.0, 0.2 * row["n_clusters"])
 
 
@@ -82,13 +82,13 @@ def is_exact(row: Row) -> bool:
 
 
 def public(rows: Iterable[Row]) -> list[Row]:
-    """The rows about public sets: generated sets and clouds do not count."""
+    """The rows for public data sets, without generated data sets and clouds."""
     made = ("cloud", "generated")
     return [row for row in rows if row["status"] == "ok" and not row["dataset"].startswith(made)]
 
 
 def write_calibration(rows: list[Row]) -> None:
-    """How often the number of classes was in the range, by confidence, as the package has it."""
+    """Write the table that ships with the package: how often the range was right, by confidence."""
     with CALIBRATION.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["confidence", "inside", "near", "exact", "answers"])

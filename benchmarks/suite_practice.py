@@ -2,9 +2,9 @@
 to choose the number of clusters.
 
 A share of the (row, view) pairs of the digits is removed at random in three draws. A fifth of the
-rows is left out of the fit and labeled afterwards, with all views and with three of the six views,
+rows is left out of the fit and labeled afterward, with all views and with three of the six views,
 drawn for each row. A model that was fitted on 100,000 rows of the mixture with the defaults labels
-10,000 new rows. The mixture with 5000 and with 50,000 rows is fitted with a given number of
+10,000 new rows. The mixture with 5000 and with 50,000 rows is fitted with a fixed number of
 clusters and with `n_clusters="auto"` (300,000 rows: `--dataset 300000`). `--only` selects what is
 measured: "incomplete", "new rows", "many new rows" or "number".
 """
@@ -23,11 +23,11 @@ from rmgl.metrics import normalized_mutual_info_score
 
 SHARES = (0.0, 0.1, 0.3, 0.5)
 NUMBERED = (5000, 50_000)
-"""Rows of fits that choose the number of clusters."""
+"""Numbers of rows for fits that choose the number of clusters."""
 DRAWS = 3
 WARM_UP = 2500
 AGAIN = 3
-"""Further calls with the same rows."""
+"""Additional calls with the same rows."""
 
 
 def run(
@@ -66,7 +66,7 @@ def wanted(what: str, only: tuple[str, ...]) -> bool:
 
 
 def observed_pairs(n_rows: int, n_views: int, share: float, draw: int) -> np.ndarray:
-    """Truth values without a share of the pairs; every row keeps at least one view."""
+    """Which pairs are observed after a share is removed; every row keeps at least one view."""
     rng = np.random.default_rng(draw)
     observed = np.ones(n_rows * n_views, dtype=bool)
     observed[rng.permutation(observed.size)[: round(share * observed.size)]] = False
@@ -118,7 +118,7 @@ def new_rows(draw: int, every: int, settings: Settings) -> Row:
 
 
 def many_new_rows(n_fitted: int, n_new: int, settings: Settings) -> Row:
-    """Seconds of the first call of `predict`, and of further ones, by a model that has just been
+    """Times of the first call to `predict`, and of additional calls, for a model that was just
     fitted.
     """
     few = min(WARM_UP, n_fitted // 4)
@@ -152,7 +152,7 @@ def many_new_rows(n_fitted: int, n_new: int, settings: Settings) -> Row:
 
 
 def number(n: int, settings: Settings) -> Row:
-    """Seconds of a fit with the number of clusters given, and with the number chosen."""
+    """Times of a fit with a fixed number of clusters, and of a fit that chooses the number."""
     model_of(mixture(WARM_UP).views, "auto", settings)
     data = mixture(n)
     seconds = {}
@@ -173,5 +173,5 @@ def number(n: int, settings: Settings) -> Row:
 
 
 def model_of(views: dict[str, np.ndarray], n_clusters: int | str, settings: Settings) -> RMGL:
-    """A model at the defaults."""
+    """Fit a model with the defaults."""
     return RMGL(n_clusters, random_state=0, n_jobs=settings.n_threads).fit(views)

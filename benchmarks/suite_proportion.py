@@ -5,7 +5,7 @@ RMGL gets the views as they are. scikit-learn's SpectralClustering gets one tabl
 scaled as RMGL scales them; its time does not include the scaling. Every timing measures one call
 that computes labels in a fresh process, after a first call that is not timed. RMGL's report is
 timed separately after that. The two methods take turns, so that other programs on the machine
-affect both; the ratio is the ratio of their medians.
+affect both; the ratio is the ratio of their median times.
 """
 
 from dataclasses import replace
@@ -45,7 +45,7 @@ def run(
 def take_turns(
     results: Results, settings: Settings, raw: Prepared, only: tuple[str, ...] = ()
 ) -> None:
-    """Both methods on one data set, one call in a fresh process each time."""
+    """Time both methods on one data set, one call per fresh process."""
     methods = [*find_methods("quality", (OURS,)), *find_methods("proportion", (THEIRS,))]
     methods = [method for method in methods if not only or method.name in only]
     alone = replace(settings, repeats=1, n_threads=1)
@@ -55,7 +55,7 @@ def take_turns(
         for method in methods:
             work = partial(measure_one, method, raw, table, alone)
             rows.append(results.add(work, dataset=raw.name, method=method.name, turn=turn))
-        if any(row["status"] != "ok" for row in rows):  # it would not end better the next time
+        if any(row["status"] != "ok" for row in rows):  # another turn would end the same way
             break
     for found in compare(results.rows.values()):
         if found.dataset == raw.name:
@@ -63,7 +63,7 @@ def take_turns(
 
 
 def measure_one(method: Method, raw: Prepared, table: Prepared, settings: Settings) -> Row:
-    """One row; that of RMGL also has the least number of operations and the bytes of the views."""
+    """One row; RMGL's also has the brute-force number of operations and the size of the views."""
     if not method.raw:
         return measure(method, table, settings)
     views = raw.views()
@@ -75,7 +75,7 @@ def measure_one(method: Method, raw: Prepared, table: Prepared, settings: Settin
 
 
 def side_by_side(folder: Path, raw: Prepared) -> Prepared:
-    """All views in one table, scaled, as a file."""
+    """Store all views, scaled, in one table in a file."""
     return keep(
         folder,
         f"{raw.name}-table",

@@ -3,7 +3,8 @@ nothing tuned.
 
 RMGL and the methods that cluster the concatenated views run on all data sets, other packages on the
 ten in `COMPARED`, and RMGL without one of its ingredients on small data sets. Methods get the views
-scaled to [0, 1] (word counts: rows of length one), except those that scale views themselves.
+scaled to [0, 1] (word counts: rows scaled to length one), except for methods that scale views
+themselves.
 """
 
 from collections.abc import Collection
@@ -56,7 +57,7 @@ def places(method: Method) -> Collection[str]:
 
 
 def measure(method: Method, data: Prepared, settings: Settings) -> Row:
-    """Scores are means over the seeds there was time for."""
+    """Mean scores over as many seeds as there was time for."""
     target, n_clusters = data.target, data.n_clusters
     arguments = {"n_clusters": n_clusters, "seed": 0, "n_threads": settings.n_threads}
     n_seeds = settings.repeats if method.name in EVERYWHERE else 1

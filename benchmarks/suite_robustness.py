@@ -1,4 +1,4 @@
-"""The effect of a noise view, rows moved far out, repeated rows and empty rows; fits of 60 rows."""
+"""The effect of a noise view, outlying rows, repeated rows and empty rows; and fits of 60 rows."""
 
 from functools import partial
 
@@ -66,12 +66,12 @@ def plain(data: Dataset, random: np.random.Generator) -> Dataset:
 
 
 def noise_view(data: Dataset, random: np.random.Generator) -> Dataset:
-    """One more view of 50 columns that know nothing."""
+    """An additional view with 50 columns of noise."""
     return changed(data, {**data.views, "noise": random.normal(size=(len(data.target), 50))})
 
 
 def far_rows(data: Dataset, random: np.random.Generator) -> Dataset:
-    """One row in a hundred moved, in every view, by ten standard deviations of each column in a
+    """One row in a hundred is moved, in every view, by ten standard deviations of each column in a
     random direction.
     """
     rows = random.permutation(len(data.target))[: max(1, len(data.target) // 100)]
@@ -85,7 +85,7 @@ def moved(X: NDArray, rows: NDArray, random: np.random.Generator) -> NDArray:
 
 
 def repeated_rows(data: Dataset, random: np.random.Generator) -> Dataset:
-    """One row in ten once more."""
+    """One row in ten is repeated."""
     rows = np.concatenate(
         [
             np.arange(len(data.target)),
@@ -98,7 +98,7 @@ def repeated_rows(data: Dataset, random: np.random.Generator) -> Dataset:
 
 
 def empty_rows(data: Dataset, random: np.random.Generator) -> Dataset:
-    """In every view one row in five is zero."""
+    """In every view, one row in five is set to zero."""
     return changed(
         data, {name: X * (random.uniform(size=(len(X), 1)) > 0.2) for name, X in data.views.items()}
     )

@@ -1,4 +1,4 @@
-"""Seconds by stage, and memory, as N grows: two views of a Gaussian mixture and of MNIST.
+"""Time by stage, and memory, as N grows: two views of a Gaussian mixture and of MNIST.
 
 RMGL with its defaults (`rmgl_defaults`) and with approximate candidates (`rmgl_approximate`),
 compared with scikit-learn's spectral clustering (`sklearn_spectral`, up to 100,000 rows). One call
@@ -21,7 +21,7 @@ SIZES = {
 }
 QUICK_SIZES = {"mixture": (1000, 3000)}
 NEEDED = {"mixture": 14_000, "mnist": 65_000}
-"""Bytes for each row that fits at the defaults have taken at the most."""
+"""Maximum memory that fits with the defaults have used so far, in bytes per row."""
 GIB = 1 << 30
 
 
@@ -51,8 +51,8 @@ def run(
 
 
 def with_widths(method: Method, data: Prepared, name: str, settings: Settings) -> Row:
-    """One row, with the columns of the spaces that are searched: those of the views and of all of
-    them side by side.
+    """One row, with the number of columns in each searched space: every view, and the concatenated
+    views.
     """
     needed, free = NEEDED[name] * len(data.target), free_memory()
     if free is not None and needed > free:

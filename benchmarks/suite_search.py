@@ -2,10 +2,10 @@
 threads, with the searches of scikit-learn and faiss for 30 neighbors.
 
 The data are 100,000 rows with 16, 32, 128 and 784 dense columns: the two views of the mixture; 128
-columns of normal noise, in which no row can be ruled out early; and pixels, that is, all of MNIST
-and 30,000 rows that lie between two images of the same digit. The last data set is 20,000 documents
-as sparse counts of words. `--dataset` names a data set (mixture, noise, mnist, documents) or a
-view.
+columns of Gaussian noise, in which no row can be ruled out early; and pixels, that is, all of MNIST
+and 30,000 rows interpolated between two images of the same digit. The last data set is 20,000
+documents as sparse word counts. `--dataset` names a data set (mixture, noise, mnist, documents) or
+a view.
 """
 
 from dataclasses import replace
@@ -33,10 +33,9 @@ CASES = [
 QUICK_CASES = [("mixture", 2000, "left"), ("mixture", 2000, "right"), ("documents", 500, "first")]
 NEIGHBORS = 30
 SAMPLED_NUMBERS = 1 << 31
-"""How many numbers are read to check the answer of a search, and the rows that are checked at the
-most.
-"""
+"""How many numbers are read to check the result of a search."""
 SAMPLE = 200
+"""Maximum number of rows that are checked."""
 
 
 def run(
@@ -74,8 +73,8 @@ def measure(method: Method, data: Prepared, settings: Settings) -> Row:
 
 
 def recall(X: Any, found: NDArray) -> float:
-    """The share of found neighbors, of a sample of rows, that are no farther than the true last
-    one.
+    """The share of found neighbors, for a sample of rows, that are no farther away than the true
+    last neighbor.
     """
     rows = np.linspace(0, X.shape[0] - 1, SAMPLE if sparse.issparse(X) else n_checked(X)).astype(
         int
@@ -94,7 +93,7 @@ def n_checked(X: NDArray) -> int:
 
 
 def squared_distances(X: Any, row: int) -> NDArray:
-    """Of one row to all rows, which may be sparse."""
+    """Squared distances from one row to all rows, which may be sparse."""
     if not sparse.issparse(X):
         return np.square(X - X[row]).sum(axis=1)
     own = X[[row]]

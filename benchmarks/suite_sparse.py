@@ -1,5 +1,5 @@
-"""Documents on 20 topics as sparse counts of words, in two views of 50,000 words: RMGL compared
-with spectral clustering, as in `proportion`.
+"""Documents on 20 topics as sparse word counts, in two views, each with a vocabulary of 50,000
+words: RMGL compared with spectral clustering, as in `proportion`.
 
 scikit-learn's SpectralClustering gets the sparse table of both views, scaled as RMGL scales them.
 Each method uses one thread. The largest size is measured once.
@@ -15,10 +15,10 @@ from benchmarks.suite_proportion import take_turns
 
 SIZES, QUICK_SIZES = (2000, 10_000), (500,)
 REPEATED = 2000
-"""The most rows of a size that is measured more than once."""
+"""Sizes with more rows are measured only once."""
 WARM_UP_ROWS = 500
-"""Few: memory that the first call took is not given back, and would be missing from that of the
-timed call.
+"""A small number: memory taken by the first call is not released, so the memory of the timed call
+would look smaller.
 """
 
 

@@ -1,9 +1,9 @@
-"""What a user waits for before anything is computed: imports, the help of the command, and the
-first fit when nothing is compiled yet.
+"""What a user waits for before anything is computed: imports, the help text of the command, and the
+first fit, with nothing compiled yet.
 
 Every timing measures a fresh process. For comparison, the suite also times the necessary parts: an
 interpreter that exits immediately, and the import of numpy and scipy. The first fit consists of two
-small fits, over all pairs and over lists of neighbors, without the imports before them.
+small fits, over all pairs and over neighbor lists; the time of the imports does not count.
 """
 
 import subprocess
@@ -38,7 +38,7 @@ print(time.perf_counter() - began)
 """
 FITS = {"first fit": FIRST_FIT, "first fit at the defaults": DEFAULT_FIT}
 CACHES = {"no compiled code": 0, "compiled code kept": 1}
-"""Runs before the timed one that fill the cache of compiled code."""
+"""Number of runs before the timed run, which fill the cache of compiled code."""
 COMMANDS = {
     "python alone": ["-c", "pass"],
     "import numpy, scipy": ["-c", "import numpy, scipy.sparse"],
@@ -66,8 +66,8 @@ def run(
 
 
 def command(arguments: list[str], settings: Settings) -> Row:
-    """Seconds from the start of a process to its end, the first one not counted: files are read
-    from the disk then.
+    """Seconds from the start of a process to its end. The first process does not count, because it
+    reads files from the disk.
     """
     seconds = []
     for _ in range(settings.repeats + 1):
@@ -80,9 +80,7 @@ def command(arguments: list[str], settings: Settings) -> Row:
 
 
 def first_fit(code: str, n_before: int, settings: Settings) -> Row:
-    """Seconds of small fits in a fresh process, with an empty cache of compiled code or a filled
-    one.
-    """
+    """Time for small fits in a fresh process, with an empty or a filled cache of compiled code."""
     seconds = []
     for _ in range(min(3, settings.repeats)):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
-"""Is the verdict calibrated? Compare the evidence for clusterings with their agreement with the
-classes: public sets, some of their rows and classes, and clouds without clusters.
+"""Is the verdict calibrated? Compare the evidence for clusterings with how well they agree with the
+classes: public data sets, subsets of their rows and classes, and clouds without clusters.
 """
 
 import csv
@@ -17,7 +17,7 @@ from rmgl import RMGL
 from rmgl.results.trust import Evidence
 
 EDGES = (0.0, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95)
-"""Strengths of evidence that answers are grouped by."""
+"""Strengths of the evidence that separate groups of clusterings."""
 CALIBRATION = ROOT / "src" / "rmgl" / "results" / "calibration.csv"
 
 
@@ -32,13 +32,13 @@ def run(
 
 
 def measure(name: str, part: str, seed: int) -> Row:
-    """The evidence for one answer, and how well it agrees with the classes."""
+    """The evidence for one clustering, and how well the clustering agrees with the classes."""
     try:
         data = answers.part_of(name, part, seed)
     except FileNotFoundError as error:
         return {"status": f"skipped: {error}"}
     if data is None:
-        return {"status": "skipped: the set is too small"}
+        return {"status": "skipped: the data set is too small"}
     began = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -65,10 +65,10 @@ def measure(name: str, part: str, seed: int) -> Row:
 
 
 def write_calibration(rows: list[Row]) -> None:
-    """The quartiles of the adjusted Rand index by strength, as the package has them.
+    """Write the quartiles of the adjusted Rand index by strength, which ship with the package.
 
-    More evidence is worth more: where quartiles fall from one group of answers to the next, both
-    get their mean (isotonic regression).
+    Stronger evidence must not have lower quartiles: if a quartile falls from one group to the next,
+    both groups get their mean (isotonic regression).
     """
     known = [row for row in rows if row["status"] == "ok" and row["strength"] is not None]
     known = [row for row in known if not row["dataset"].startswith("cloud")]

@@ -1,4 +1,4 @@
-"""How rows and numbers are written in tables."""
+"""Format rows and numbers for tables."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -45,8 +45,8 @@ def gib(row: Row) -> str:
 
 
 def commits(rows: Iterable[Row]) -> str:
-    """The states of the code that rows were measured with, and how many with each: rows of several
-    are not of one run.
+    """The states of the code that rows were measured with, and the number of rows for each. Rows
+    with different states come from different runs.
     """
     counts = Counter(
         (row.get("commit") or "not noted").replace("-dirty", "+changes") for row in rows
@@ -55,7 +55,7 @@ def commits(rows: Iterable[Row]) -> str:
 
 
 def failures(rows: Iterable[Row]) -> Iterable[str]:
-    """A list of what did not run, if there is any."""
+    """A list of what did not run, if anything."""
     found = [
         f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)
     ]

@@ -1,12 +1,13 @@
-"""Runs one method on one data set in a process of its own and writes down what happened. Scores are
-left to the judge.
+"""Run one method on one data set in a separate process, and record what happened. The judge
+computes the scores.
 
-Needs the standard library and numpy only, because it also runs in environments without rmgl:
+This file needs only the standard library and numpy, because it also runs in environments without
+rmgl:
 
     python -P worker.py FOLDER
 
-FOLDER holds `job.json`; the worker adds `result.json`, and `result.npz` with the arrays the method
-returned.
+FOLDER contains `job.json`; the worker adds `result.json`, and `result.npz` with the arrays that the
+method returned.
 """
 
 import importlib.util
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-# enough for compiled code and lazy imports to be ready; a method may ask for another number
+# enough to get compiled code and lazy imports ready; a method may ask for a different number
 WARM_UP_ROWS = 300
 SAMPLING_INTERVAL = 0.02
 
@@ -32,12 +33,12 @@ def main(folder):
     except Exception as error:
         result, arrays = {"error": type(error).__name__, "message": str(error)[:500]}, {}
     np.savez(folder / "result.npz", **arrays)
-    # numpy's numbers and arrays
+    # tolist converts numpy numbers and arrays
     (folder / "result.json").write_text(json.dumps(result, default=lambda value: value.tolist()))
 
 
 def run(job):
-    """The timed calls of a job: `result` for JSON and `arrays` by name."""
+    """Make the timed calls of a job; return `result` for JSON, and `arrays` by name."""
     method = load_method(job["method"])
     views = read_views(job["data"])
     call = caller(method, job["arguments"])
@@ -68,7 +69,7 @@ def run(job):
 
 
 def read_views(path):
-    """The views in a file: arrays `view_M`, or the parts of sparse rows `view_M.data`, `.indices`,
+    """The views in a file: arrays `view_M`, or the parts of sparse rows: `view_M.data`, `.indices`,
     `.indptr` and `.shape`.
     """
     with np.load(path) as stored:
@@ -90,7 +91,7 @@ def sparse_view(stored, name):
 
 
 def load_method(path):
-    """The module in a file; what methods share lies in the folder `shared` beside theirs."""
+    """Load a module from a file; code shared by methods is in `shared`, next to their folders."""
     shared = str(Path(path).parents[1] / "shared")
     if shared not in sys.path:
         sys.path.append(shared)
@@ -101,16 +102,14 @@ def load_method(path):
 
 
 def caller(method, arguments):
-    """What is timed: `cluster` takes a list of views, `learn` a single array."""
+    """The call to be timed: `cluster` takes a list of views, and `learn` a single array."""
     if hasattr(method, "cluster"):
         return lambda views, **changed: method.cluster(views, **{**arguments, **changed})
     return lambda views: method.learn(views[0], **arguments)
 
 
 def warm_up(call, views, n_rows):
-    """One call that is not timed, on some of the rows; it may fail, because a method may need more
-    rows than that.
-    """
+    """Make one untimed call on some of the rows; it may fail if the method needs more rows."""
     n = views[0].shape[0]
     rows = (
         np.arange(n) if n_rows is None or n <= n_rows else np.linspace(0, n - 1, n_rows).astype(int)
@@ -125,7 +124,7 @@ def warm_up(call, views, n_rows):
 
 
 def elapsed(work, extra):
-    """Seconds of further work, whose fields are added to `extra`."""
+    """Do additional work, add the fields that it returns to `extra`, and return its seconds."""
     start = time.perf_counter()
     fields = work()
     seconds = time.perf_counter() - start
@@ -134,8 +133,8 @@ def elapsed(work, extra):
 
 
 def timed(call, views, repeats, budget, seeds=None):
-    """Call up to `repeats` times, with one seed after the other if there are several, and not again
-    once `budget` seconds are spent.
+    """Call up to `repeats` times, with a different seed each time if there are `seeds`; stop once
+    `budget` seconds are spent.
     """
     answers, seconds = [], []
     while len(seconds) < repeats and (not seconds or sum(seconds) < budget):
@@ -150,11 +149,11 @@ def timed(call, views, repeats, budget, seeds=None):
 
 
 def split(answer):
-    """A method's answer as what fits into JSON and arrays: labels; or a dict of labels, u, W or
-    what was found, and any further fields.
+    """Split a method's answer into fields for JSON and arrays. The answer is either labels or a
+    dict with labels, u, W or found neighbors, and any additional fields.
 
-    The field `later` holds functions by name, which are called and timed after all else; they
-    return further fields.
+    The field `later` contains functions by name, which are called and timed at the end; they return
+    additional fields.
     """
     answer = answer if isinstance(answer, dict) else {"labels": answer}
     arrays = {
@@ -170,8 +169,8 @@ def split(answer):
 
 
 def memory(field):
-    """Bytes from /proc/self/status, or None elsewhere. VmHWM is this process's own peak; ru_maxrss
-    would be inherited.
+    """Bytes from /proc/self/status, or None on systems without it. VmHWM is the peak of this
+    process only; ru_maxrss would be inherited.
     """
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
@@ -183,7 +182,7 @@ def memory(field):
 
 
 class MemorySampler:
-    """Watches the resident memory while it is entered, as a second opinion on VmHWM that leaves out
+    """Context manager that samples the resident memory. Unlike VmHWM, its peak does not include
     imports and warm-up.
     """
 
@@ -209,7 +208,7 @@ class MemorySampler:
 
 
 def versions(names):
-    """Versions by name; rmgl is that of the checkout, which may be newer than what is installed."""
+    """Versions by name; for rmgl, that of the checkout, not of what is installed."""
     found = {}
     for name in names:
         try:

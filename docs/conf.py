@@ -1,9 +1,9 @@
 """The documentation site: `make docs` builds it into docs/_build/html.
 
 Pages are Markdown files that can also be read on their own. Scripts become pages with their output
-and pictures: those in `examples` are the gallery, those in `docs/explained` explain the model and
-the method. Notebooks in `examples/notebooks` run, too (`run_notebooks.py`). What the build makes is
-in `docs/built`, which is not committed.
+and figures: the scripts in `examples` are the gallery, and those in `docs/explained` explain the
+model and the method. Notebooks in `examples/notebooks` also run (`run_notebooks.py`). The build
+writes its files to `docs/built`, which is not committed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-# on a busy machine, threads that wait for one another take many times as long
+# on a busy machine, threads that wait for one another take many times longer
 for library in ("OPENBLAS", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -54,7 +54,7 @@ default_role = "literal"
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
-nb_execution_mode = "off"  # they have run
+nb_execution_mode = "off"  # run_notebooks.py has run them
 nb_merge_streams = True
 OUTSIDE = {
     "../CHANGELOG.md": "changelog.md",
@@ -65,7 +65,7 @@ OUTSIDE = {
     "../benchmarks/README.md": "https://github.com/rmgl/rmgl/blob/main/benchmarks/README.md",
     "../examples/README.md": "built/gallery/index.rst",
 }
-"""Links of pages to files outside of `docs`, and what they are on the site."""
+"""Links to files outside `docs`, and what they become on the site."""
 
 INCLUDE = re.compile(r"```\{include\} \.\./(?P<file>\w+\.md)\n```\n")
 COMMANDS = "```{commands}\n```"
@@ -95,7 +95,7 @@ html_theme_options = {
 }
 html_sidebars = {
     page: [] for page in ("index", "install", "tutorial", "findings", "comparison")
-}  # pages without others beside them: the text has all of the width
+}  # pages without a sidebar: the text takes the full width
 html_context = {"default_mode": "auto"}
 
 sphinx_gallery_conf = {
@@ -118,9 +118,7 @@ sphinx_gallery_conf = {
 
 
 def link_inside(app: object, docname: str, source: list[str]) -> None:
-    """Put in files from outside of `docs`, and let links to such files lead to their pages on the
-    site.
-    """
+    """Insert files from outside `docs`, and replace links to them with links to their pages."""
     included = INCLUDE.fullmatch(source[0])
     if included is not None:
         text = (ROOT / included["file"]).read_text(encoding="utf-8")
@@ -132,7 +130,7 @@ def link_inside(app: object, docname: str, source: list[str]) -> None:
 
 
 def help_text(command: str) -> str:
-    """The help of a command, as a section."""
+    """Return the help text of a command as a section."""
     context = click.Context(
         cli.commands[command],
         info_name=f"rmgl {command}",

@@ -1,10 +1,9 @@
-"""Docstrings of the package are plain text with formulas; this turns them into the markup that
-Sphinx reads.
+"""Docstrings in the package are plain text with formulas. This module turns them into the markup
+that Sphinx reads.
 
-Optimization problems that stand indented between paragraphs are typeset (`formulas.py`); other
-indented lines become literal blocks. In sentences, characters that
-are markup are escaped: `x_` is a reference there, and `|x|` a substitution. What stands in
-backticks or in doctests is left alone.
+Indented optimization problems between paragraphs are typeset (`formulas.py`); other indented lines
+become literal blocks. In sentences, markup characters are escaped, because Sphinx would read `x_`
+as a reference and `|x|` as a substitution. Text in backticks and doctests is left unchanged.
 """
 
 from __future__ import annotations
@@ -61,14 +60,14 @@ def prepare_docstring(
 
 
 def end_of_block(lines: list[str], start: int) -> int:
-    """The place of the first empty line from `start` on."""
+    """Return the position of the first empty line at or after `start`."""
     return next(
         (place for place in range(start, len(lines)) if not lines[place].strip()), len(lines)
     )
 
 
 def escaped(text: str) -> str:
-    """A line of a paragraph in which only backticks are markup.
+    """Escape a line of a paragraph, in which only backticks are markup.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Problems that docstrings state in plain text, as LaTeX: terminals show the text, and the site
-typesets the formula.
+"""Optimization problems in docstrings, converted from plain text to LaTeX: terminals show the text,
+and the site typesets the formula.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ GREEK = re.compile(rf"\b({NAMES})(?![a-z])")
 
 
 def is_problem(line: str) -> bool:
-    """Whether an optimization problem begins with this line."""
+    """Return whether an optimization problem begins on this line."""
     return PROBLEM.match(line) is not None
 
 
 def as_latex(lines: list[str]) -> str:
-    """The problem on these lines, aligned at what is minimized and at its constraints.
+    """Return the problem on these lines, with the objective and the constraints aligned.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def as_latex(lines: list[str]) -> str:
 
 
 def formula(text: str) -> str:
-    """One line of a problem."""
+    """Convert one line of a problem."""
     text = WORDS.sub(lambda word: f"\\text{{ {word[0]}}}\\ ", text)
     text = re.sub(r"(\d|\\text\{ [a-z]+\}\\ )/(\d)", r"\\tfrac{\1}{\2}", text)
     text = GREEK.sub(r"\\\1", text)

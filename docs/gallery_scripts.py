@@ -1,7 +1,7 @@
-"""The scripts of the gallery: their order, command line and thumbnails.
+"""The scripts in the gallery: their order, command line and thumbnails.
 
-A thumbnail shows one panel of the picture of a script, drawn at the size of a card, so that its
-text can be read there.
+A thumbnail shows one panel of the script's figure, drawn at the size of a card, so that its text is
+legible.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ LESSONS = (
     "the_model",
     "how_it_works",
 )
-"""The scripts in the order in which a reader learns from them."""
+"""The scripts, in the order in which readers should see them."""
 WHOLE = {"heat_map"}
-"""Scripts whose picture needs all of its panels."""
+"""Scripts whose thumbnail shows all panels of the figure."""
 PANEL = {"given_graphs": 3}
-"""The panel of a thumbnail, if it is not the first one."""
+"""The panel in a thumbnail, if it is not the first one."""
 CARD_INCHES = (4.4, 3.2)
 LARGER = {"heat_map": 1.5, "new_samples": 1.3, "choosing_k": 1.2}
-"""How much larger a panel with much text is drawn."""
+"""Factors that enlarge panels with a lot of text."""
 
 
 def lesson(file_name: str) -> int:
-    """The place of a script in the gallery."""
+    """Return the position of a script in the gallery."""
     return LESSONS.index(Path(file_name).stem)
 
 
 def arguments(gallery: dict[str, Any], script: dict[str, Any]) -> list[str]:
-    """Return the arguments of a script: its quick form, and a folder for its picture."""
+    """Return the arguments of a script: its quick form, and a folder for its figure."""
     path = Path(script["src_file"])
-    builtins.__file__ = str(path)  # type: ignore[attr-defined]  # which scripts ask for, and sphinx-gallery does not define
+    builtins.__file__ = str(path)  # type: ignore[attr-defined]  # scripts use it, but sphinx-gallery does not define it
     return (
         ["--quick", "--output", str(BUILT / "pictures")] if path.parent.name == "examples" else []
     )
 
 
 def scrape(block: Any, script: dict[str, Any], gallery: dict[str, Any]) -> str:
-    """Save the pictures of a block of code, and draw the thumbnail from the first one."""
+    """Save the figures from a block of code, and draw the thumbnail from the first one."""
     import matplotlib.pyplot as plt
     from sphinx_gallery.scrapers import matplotlib_scraper
 
@@ -69,7 +69,7 @@ def scrape(block: Any, script: dict[str, Any], gallery: dict[str, Any]) -> str:
 
 
 def draw_thumbnail(figure: Any, stem: str) -> None:
-    """Draw one panel of a picture at the size of a card; the title stands below it there."""
+    """Draw one panel of a figure at the size of a card, without a title: cards have their own."""
     from matplotlib.gridspec import GridSpec
 
     if stem not in WHOLE:
@@ -87,7 +87,7 @@ def draw_thumbnail(figure: Any, stem: str) -> None:
 
 
 def finish_gallery(app: object) -> None:
-    """Replace the pictures that sphinx-gallery scales down by the thumbnails, and move the
+    """Replace the images that sphinx-gallery has scaled down with the thumbnails, and move the
     notebooks below the scripts.
     """
     for path in (BUILT / "thumbnails").glob("*.png"):

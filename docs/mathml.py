@@ -1,6 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: the site needs no script and no network for
-them.
-"""
+"""Formulas as MathML, which browsers render themselves, without scripts or a network connection."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ def inline(writer: Any, node: Any) -> None:
 
 
 def block(writer: Any, node: Any) -> None:
-    """Write a formula on a line of its own, with its number if it has one."""
+    """Write a formula on its own line, with its number if it has one."""
     text = node.astext()
     tag = TAG.search(text)
     number = "" if tag is None else f'<span class="eqno">({tag["name"]})</span>'

@@ -1,7 +1,7 @@
-"""The notebooks of `examples/notebooks` with their outputs, and the picture of each in the gallery.
+"""The notebooks in `examples/notebooks` with their outputs, and their thumbnails in the gallery.
 
-The repository has them without outputs. The build runs those that have changed, and keeps the
-result in `docs/built/notebooks`.
+The repository stores notebooks without outputs. The build runs those that have changed and keeps
+the results in `docs/built/notebooks`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from nbclient import NotebookClient
 NOTEBOOKS = Path(__file__).parents[1] / "examples" / "notebooks"
 BUILT = Path(__file__).parent / "built" / "notebooks"
 INLINE = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-"""Pictures are outputs of their cells; scripts of the gallery have another backend."""
+"""Figures are cell outputs here; scripts in the gallery use a different backend."""
 SHOWN = "thumbnail"
-"""The tag of the cell whose picture is in the gallery."""
+"""The tag of the cell whose figure is the thumbnail in the gallery."""
 
 
 def run_notebooks(app: object) -> None:
@@ -34,7 +34,7 @@ def run_notebooks(app: object) -> None:
 
 
 def thumbnail(notebook: nbformat.NotebookNode) -> bytes:
-    """The first picture of the tagged cell, as a PNG file."""
+    """Return the first figure of the tagged cell as a PNG file."""
     pictures = [
         output["data"]["image/png"]
         for cell in notebook.cells

@@ -1,8 +1,8 @@
 """Choosing K: digits that have clusters, and data that have none
 ==============================================================
 
-This example shows how RMGL chooses the number of clusters by modularity times the square of the
-silhouette, which other numbers are about as good, and when not to trust the result. RMGL also
+This example shows how RMGL chooses the number of clusters based on modularity times the square of
+the silhouette, which other numbers are about as good, and when not to trust the result. RMGL also
 chooses a K for data without clusters, but with low confidence. Even if the confidence is high, look
 at the other stable resolutions.
 """
@@ -22,7 +22,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every fourth row")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -83,4 +83,4 @@ for ax, (name, views) in zip(
     ax.spines[["top", "right"]].set_visible(False)
 axes[0].set_ylabel("evidence, between 0 and 1")
 figure.savefig(args.output / "choosing_k.png", dpi=120)
-print(f"Picture: {args.output / 'choosing_k.png'}")
+print(f"Figure: {args.output / 'choosing_k.png'}")

@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only 3000 rows")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 
 
@@ -72,7 +72,7 @@ def main():
     plot_embedding(model.embedding_, model.labels_, ax=axes)
     axes.set_title("The common embedding, from pairs that two workers found")
     figure.savefig(args.output / "dask_workers.png", dpi=100)
-    print(f"Picture: {args.output / 'dask_workers.png'}")
+    print(f"Figure: {args.output / 'dask_workers.png'}")
 
 
 if __name__ == "__main__":  # worker processes import this file, too

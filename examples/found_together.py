@@ -1,12 +1,12 @@
-"""Found together: which clusters return when a fifth of the entities is left out
-==============================================================================
+"""Found together: which clusters reappear when a fifth of the entities is left out
+================================================================================
 
 Do the clusters depend on this particular sample? ``plot_coclustering`` leaves out a random fifth of
-the entities, clusters the others again, and repeats this several times. Each cell of the picture is
-the share of the draws in which two entities are in the same cluster. Dark blocks on the diagonal
-are stable clusters. Shades outside the blocks show clusters that exchange entities. With more than
-2000 entities, or with ``by_cluster=True``, the picture shows the shares of pairs of clusters as
-numbers.
+the entities, clusters the others again, and repeats this several times. Each cell of the figure
+shows the share of the draws in which two entities are in the same cluster. Dark blocks on the
+diagonal are stable clusters. Shades outside the blocks show clusters that exchange entities. With
+more than 2000 entities, or with ``by_cluster=True``, the figure shows the shares for pairs of
+clusters as numbers.
 """
 
 import argparse
@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every fourth row")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -42,12 +42,12 @@ for cluster, share in enumerate(np.diag(found.shares)):
     other = others[np.argmax(found.shares[cluster, others])]
     print(
         f"cluster {cluster} (mostly {names[cluster]}): two members are found together in "
-        f"{share:.0%} of the draws, and a member is found together with one of cluster {other} "
-        f"(mostly {names[other]}) in {found.shares[cluster, other]:.0%}"
+        f"{share:.0%} of the draws, and a member is found together with a member of cluster "
+        f"{other} (mostly {names[other]}) in {found.shares[cluster, other]:.0%}"
     )
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 5.2), layout="constrained")
 plot_coclustering(model, ax=left)
 plot_coclustering(model, by_cluster=True, ax=right)
 figure.savefig(args.output / "found_together.png", dpi=120)
-print(f"Picture: {args.output / 'found_together.png'}")
+print(f"Figure: {args.output / 'found_together.png'}")

@@ -1,5 +1,5 @@
-"""Given graphs: the groups of a multi-layer network
-=================================================
+"""Existing graphs: the groups of a multi-layer network
+====================================================
 
 This example shows how to cluster graphs that you already have, without features.
 ``SCML(precomputed=True)`` takes one adjacency matrix per layer (from networkx:
@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="draw two networks instead of ten")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ args.output.mkdir(parents=True, exist_ok=True)
 GROUP = np.repeat(np.arange(6), 60)
 # probability of an edge between groups; within a group it is 0.15
 NOISE = {"friendship": 0.02, "work": 0.035, "messages": 0.05}
-# the two groups that look like one in a layer
+# the two groups that look like one group in a layer
 MERGED = {"friendship": (0, 1), "work": (2, 3), "messages": (4, 5)}
 
 
@@ -98,4 +98,4 @@ figure.suptitle(
     f"three (NMI {means[-1]:.2f})"
 )
 figure.savefig(args.output / "given_graphs.png", dpi=120)
-print(f"Picture: {args.output / 'given_graphs.png'}")
+print(f"Figure: {args.output / 'given_graphs.png'}")

@@ -1,11 +1,11 @@
 """A heat map: what distinguishes the clusters in every view
 =========================================================
 
-This example clusters 178 wines by their chemistry in two views: minerals and acids, and phenols and
-color. The heat map has one column for each wine, ordered by cluster, and one block of features for
-each view. The bars at the top show columns that are not used in the fit: the known cultivar and the
-alcohol content. Light colors mean large values, also in grayscale. A feature that is light in only
-one cluster characterizes this cluster.
+This example clusters 178 wines based on their chemistry in two views: minerals and acids, and
+phenols and color. The heat map has one column for each wine, ordered by cluster, and one block of
+features for each view. The bars at the top show columns that were not used in the fit: the known
+cultivar and the alcohol content. Light colors mean large values, also in grayscale. A feature that
+is light in only one cluster characterizes that cluster.
 """
 
 import argparse
@@ -23,7 +23,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="no effect, because the data are small")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -58,4 +58,4 @@ for view, feature, values in zip(found.views, found.features, found.values, stri
 
 ax = plot_heatmap(model, {"cultivar": cultivar, "alcohol": table["alcohol"]}, n_features=6)
 ax.figure.savefig(args.output / "heat_map.png", dpi=120)
-print(f"Picture: {args.output / 'heat_map.png'}")
+print(f"Figure: {args.output / 'heat_map.png'}")

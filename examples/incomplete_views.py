@@ -1,7 +1,7 @@
 """Incomplete views: up to half of the (digit, view) pairs are missing
 ===================================================================
 
-Rows of NaN mark entities that are missing from a view. RMGL does not impute them. The picture
+Rows of NaN mark entities that are missing from a view. RMGL does not impute them. The figure
 compares RMGL with a scikit-learn pipeline that imputes the missing rows and then applies spectral
 clustering to the concatenated views.
 """
@@ -28,7 +28,7 @@ parser.add_argument(
     "--quick", action="store_true", help="use every fourth digit and two shares of missing pairs"
 )
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -59,8 +59,8 @@ def filled(imputer):
 
 methods = {
     "RMGL, nothing imputed": RMGL(n_clusters=10, random_state=0).fit_predict,
-    "imputation by neighbors,\n         then spectral clustering": filled(KNNImputer()),
-    "imputation by means,\n         then spectral clustering": filled(SimpleImputer()),
+    "KNN imputation,\n         then spectral clustering": filled(KNNImputer()),
+    "mean imputation,\n         then spectral clustering": filled(SimpleImputer()),
 }
 scores = {name: [] for name in methods}
 for share in shares:
@@ -94,4 +94,4 @@ ax.set_title(
 )
 ax.spines[["top", "right"]].set_visible(False)
 figure.savefig(args.output / "incomplete_views.png", dpi=120)
-print(f"Picture: {args.output / 'incomplete_views.png'}")
+print(f"Figure: {args.output / 'incomplete_views.png'}")

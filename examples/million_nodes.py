@@ -23,7 +23,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only 3000 rows")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ if not args.quick:
     print("This takes many minutes on two cores, and several GiB of memory.")
     print(
         (
-            "Most of the time is spent in the search for neighbors, before the progress bar of "
+            "Most of the time is spent in the search for neighbors, before the progress bar for "
             "the rounds appears."
         ),
         flush=True,
@@ -103,4 +103,4 @@ ax.set_title(
 )
 ax.spines[["top", "right"]].set_visible(False)
 figure.savefig(args.output / "million_nodes.png", dpi=120)
-print(f"Picture: {args.output / 'million_nodes.png'}")
+print(f"Figure: {args.output / 'million_nodes.png'}")

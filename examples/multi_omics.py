@@ -32,7 +32,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only 600 cells")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -113,4 +113,4 @@ title = (
 )
 ax.set(title=title, ylabel="cluster")
 figure.savefig(args.output / "multi_omics.png", dpi=120)
-print(f"Picture: {args.output / 'multi_omics.png'}")
+print(f"Figure: {args.output / 'multi_omics.png'}")

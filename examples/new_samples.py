@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every second digit")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ for at, (name, color) in enumerate(zip(shares, (COLORS[0], COLORS[1]), strict=Tr
 ax.set(
     xticks=range(5),
     xticklabels=names,
-    xlabel="share of its edge weight that goes to the largest cluster",
+    xlabel="share of the edge weight that goes to the largest cluster",
     ylabel="correct, %",
 )
 sure, correct = (
@@ -144,4 +144,4 @@ bars.set_title(
 picture = bars.inset_axes((0.73, 0.3, 0.26, 0.42), xticks=[], yticks=[])
 picture.imshow(full["pix"][doubtful].reshape(16, 15), cmap="gray_r")
 figure.savefig(args.output / "new_samples.png", dpi=120)
-print(f"Picture: {args.output / 'new_samples.png'}")
+print(f"Figure: {args.output / 'new_samples.png'}")

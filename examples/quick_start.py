@@ -2,7 +2,7 @@
 ===============================================
 
 This example shows how to fit ``RMGL`` on several views of the same entities, how to read its
-report, and how to draw its common embedding. The picture shows each cluster with the mean image of
+report, and how to draw its common embedding. The figure shows each cluster with the mean image of
 its digits, and marks the digits that are in the cluster of another digit.
 """
 
@@ -25,7 +25,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every fourth digit")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -81,4 +81,4 @@ ax.set(
 )
 ax.spines[:].set_visible(False)
 figure.savefig(args.output / "quick_start.png", dpi=120)
-print(f"Picture: {args.output / 'quick_start.png'}")
+print(f"Figure: {args.output / 'quick_start.png'}")

@@ -3,7 +3,7 @@
 
 The silhouette of an entity compares the distance to its own cluster with the distance to the
 nearest other cluster, in the common embedding. It is near 1 if the entity is far from all other
-clusters, 0 if it is between two clusters, and negative if another cluster is nearer. The picture
+clusters, 0 if it is between two clusters, and negative if another cluster is nearer. The figure
 shows all entities, cluster by cluster. The data are 569 breast tumors with three views: the mean,
 the standard error and the largest values of the cell nuclei. With all three views, few tumors have
 small silhouettes, and these tumors are often in the wrong cluster. Silhouettes are larger in the
@@ -26,7 +26,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every second tumor")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -52,4 +52,4 @@ for ax, names in zip(axes, (("error",), tuple(views)), strict=True):
     plot_silhouettes(model, ax=ax)
     ax.set_title(f"{title.capitalize()}: {ax.get_title().lower()}")
 figure.savefig(args.output / "silhouettes.png", dpi=120)
-print(f"Picture: {args.output / 'silhouettes.png'}")
+print(f"Figure: {args.output / 'silhouettes.png'}")

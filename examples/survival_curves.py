@@ -1,12 +1,12 @@
 """Survival curves: do patients in one cluster live longer?
 ========================================================
 
-This example clusters patients by two molecular tables and compares their survival, which is not
+This example clusters patients using two molecular tables and compares their survival, which is not
 used in the fit. ``associate`` computes the log-rank test and the median survival of each cluster,
 and ``plot_survival`` draws the Kaplan-Meier curves with their 95% confidence bands. Ticks on a
-curve mark patients who were still alive when they were last seen. The left picture shows the
-clusters from both tables. The right picture shows the clusters from RNA alone, which merge two
-subtypes and hide the difference in survival between them.
+curve mark patients who were still alive when they were last seen. The left panel shows the clusters
+from both tables. The right panel shows the clusters from RNA alone, which merge two subtypes and
+hide the difference in survival between them.
 """
 
 import argparse
@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use 300 patients instead of 1200")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -60,4 +60,4 @@ for ax, (name, model) in zip(axes, answers.items(), strict=True):
     plot_survival(found, ax=ax)
     ax.set_title(f"{name}: {model.n_clusters_} clusters, log-rank p = {found.rows[0].p_value:.0e}")
 figure.savefig(args.output / "survival_curves.png", dpi=120)
-print(f"Picture: {args.output / 'survival_curves.png'}")
+print(f"Figure: {args.output / 'survival_curves.png'}")

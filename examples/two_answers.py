@@ -1,13 +1,13 @@
-"""Two clusterings: which entities move from which cluster to which
-================================================================
+"""Two clusterings: which entities move between which clusters
+===========================================================
 
 What changes with another view, another number of clusters, or next year's data? ``plot_flows``
 draws the clusters of a model on the left and another clustering on the right. A band between two
 clusters is as wide as the number of entities that they share. The other clustering may be another
 model, an earlier model that was saved, or known classes. Entities are matched by id, so the two
 clusterings need not have the same rows. The data are the chemistry of 178 wines in two views. The
-left picture compares the clusters with the known cultivars. The right picture shows what changes
-without the view of phenols and color.
+left panel compares the clusters with the known cultivars. The right panel shows what changes
+without the phenols and color view.
 """
 
 import argparse
@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="no effect, because the data are small")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -56,4 +56,4 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(12.5, 5.4), layout="constrai
 plot_flows(model, cultivar, names=("both views", "cultivar"), ax=left)
 plot_flows(model, fewer, names=("both views", "minerals and acids"), ax=right)
 figure.savefig(args.output / "two_answers.png", dpi=120)
-print(f"Picture: {args.output / 'two_answers.png'}")
+print(f"Figure: {args.output / 'two_answers.png'}")

@@ -3,7 +3,7 @@
 
 This example shows how to read ``view_weights_`` (how much a view counts) and ``view_roughness_``
 (how much its layer disagrees with the others). RMGL computes both without labels. The right panel
-checks them with labels. It shows the scores of each view alone, and of all views but this one.
+checks them with labels. It shows the scores of each view alone, and of all views except that one.
 """
 
 import argparse
@@ -22,7 +22,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every eighth digit")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -114,4 +114,4 @@ figure.suptitle(
     f"RMGL recognizes the noise view without labels: its weight is {weights['noise']:.1%}"
 )
 figure.savefig(args.output / "which_view_matters.png", dpi=120)
-print(f"Picture: {args.output / 'which_view_matters.png'}")
+print(f"Figure: {args.output / 'which_view_matters.png'}")

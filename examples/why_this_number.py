@@ -4,9 +4,9 @@
 With ``n_clusters="auto"``, RMGL chooses the number of clusters. Data often support more than one
 good clustering. ``plot_resolutions`` draws all stable resolutions as a tree. Every row of boxes is
 one resolution, the width of a box is the size of its cluster, and bands lead to the clusters that
-it splits into. The colors are those of the chosen clusters. The curves beside the tree show the
+it splits into. The colors are those of the chosen clusters. The curves next to the tree show the
 criteria and mark the chosen number. The text lists the digits in each cluster. If the chosen
-resolution merges groups that you want to separate, take a finer one. If it divides a group, take a
+resolution merges groups that you want to separate, use a finer one. If it splits a group, use a
 coarser one. ``hierarchy_`` contains the labels of all resolutions.
 """
 
@@ -24,7 +24,7 @@ parser = argparse.ArgumentParser(
 )
 parser.add_argument("--quick", action="store_true", help="use only every fourth row")
 parser.add_argument(
-    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the picture"
+    "--output", type=Path, default=Path(__file__).parent / "output", help="folder for the figure"
 )
 args = parser.parse_args()
 args.output.mkdir(parents=True, exist_ok=True)
@@ -50,4 +50,4 @@ print(
 
 tree, curves = plot_resolutions(model)
 tree.figure.savefig(args.output / "why_this_number.png", dpi=120)
-print(f"Picture: {args.output / 'why_this_number.png'}")
+print(f"Figure: {args.output / 'why_this_number.png'}")

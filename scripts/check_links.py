@@ -1,8 +1,8 @@
 """Check that every internal link of a built site leads somewhere: `python scripts/check_links.py
 docs/_build/html`.
 
-Looks at all href and src of all HTML files: the file must exist and, if the link names an anchor,
-an element of that id. Links to other sites are not followed.
+Looks at every href and src in every HTML file: the file must exist and, if the link names an
+anchor, contain an element with that id. Links to other sites are not followed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """The links and anchors of one file."""
+    """The links and anchors in one file."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class Page(HTMLParser):
 
 
 def pages_of(site: Path) -> list[Path]:
-    """All HTML files but the templates that a theme leaves among its static files."""
+    """Return all HTML files except the templates that a theme leaves among its static files."""
     return sorted(
         path for path in site.rglob("*.html") if "_static" not in path.relative_to(site).parts
     )
 
 
 def dead_links(site: Path) -> list[str]:
-    """One sentence for each link that leads nowhere."""
+    """Return one sentence for each link that leads nowhere."""
     pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in pages_of(site)}
     found = []
     for path, page in pages.items():

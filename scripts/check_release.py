@@ -1,12 +1,12 @@
-"""What a release must pass: `make release-check`.
+"""Checks that a release must pass: `make release-check`.
 
-Builds the source archive, and the wheel from it; checks that both hold what they should and that
+Builds the source archive, and the wheel from it; checks that both contain what they should and that
 the version is the same everywhere; installs the wheel into an empty environment and runs the
-self-test (`rmgl doctor`) and the demo from it, without any optional dependency and then with plots
-and page. The packages are left in `dist`. Nothing is uploaded.
+self-test (`rmgl doctor`) and the demo from it, first without optional dependencies, then with plots
+and the report page. The packages are left in `dist`. Nothing is uploaded.
 
     make release-check                          # before a release
-    make release-check RELEASE='--tag v1.0.0'   # at the tag: it names the version, which has a date
+    make release-check RELEASE='--tag v1.0.0'   # at the tag: also checks its name and the date
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ IN_SOURCES = {
     "src/rmgl/py.typed",
     "tests/conftest.py",
 }
-LEAST_NMI = 0.945  # of the demo
+LEAST_NMI = 0.945  # minimum for the demo
 
 
 def build() -> tuple[Path, Path]:
-    """The source archive, and the wheel that is built from it."""
+    """Build the source archive, and the wheel from it."""
     shutil.rmtree(DIST, ignore_errors=True)
     subprocess.run(
         [sys.executable, "-m", "build", "--outdir", DIST, ROOT],
@@ -58,8 +58,8 @@ def build() -> tuple[Path, Path]:
 
 
 def check_contents(sources: Path, wheel: Path) -> str:
-    """The version in the names of both packages; they hold what users need and nothing that is
-    compiled or measured.
+    """Check that both packages contain what users need, and no compiled or stray files. Return the
+    version in their names.
     """
     version = wheel.name.split("-")[1]
     with zipfile.ZipFile(wheel) as archive:
@@ -70,18 +70,18 @@ def check_contents(sources: Path, wheel: Path) -> str:
             for name in names
             if not name.startswith(("rmgl/", f"rmgl-{version}.dist-info/")) or "__pycache__" in name
         ]
-        expect(not strange, f"{wheel.name} holds {strange}, which does not belong there")
+        expect(not strange, f"{wheel.name} contains unexpected files: {strange}")
         expect(any(name.endswith("/LICENSE") for name in names), f"{wheel.name} lacks the license")
     with tarfile.open(sources) as archive:
         found = {name.partition("/")[2] for name in archive.getnames()}
         expect(not IN_SOURCES - found, f"{sources.name} lacks {sorted(IN_SOURCES - found)}")
         compiled = sorted(name for name in found if name.endswith((".pyc", ".nbi", ".nbc")))
-        expect(not compiled, f"{sources.name} holds compiled files: {compiled}")
+        expect(not compiled, f"{sources.name} contains compiled files: {compiled}")
     return version
 
 
 def check_version(version: str, tag: str | None) -> None:
-    """CITATION.cff, CHANGELOG.md and the tag, if there is one, name the version that was built."""
+    """Check that CITATION.cff, CHANGELOG.md and any tag name the version that was built."""
     expect(tag in (None, f"v{version}"), f"the tag is {tag}, but the version is {version}")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     expect(f"\nversion: {version}\n" in citation, f"CITATION.cff does not say version: {version}")
@@ -89,12 +89,12 @@ def check_version(version: str, tag: str | None) -> None:
     headings = [line for line in changes if line.startswith(f"## {version} ")]
     expect(len(headings) == 1, f"CHANGELOG.md has no heading '## {version} (date)'")
     if "unreleased" in headings[0]:
-        expect(tag is None, f"CHANGELOG.md says '{headings[0]}': put the date there before the tag")
-        print(f"note: CHANGELOG.md says '{headings[0]}'; put the date there before the release")
+        expect(tag is None, f"CHANGELOG.md says '{headings[0]}': add the date before tagging")
+        print(f"note: CHANGELOG.md says '{headings[0]}'; add the date before the release")
 
 
 def check_demo(wheel: Path, folder: Path) -> None:
-    """The self-test and the demo of the installed wheel, in a folder of their own, so that nothing
+    """Run the self-test and the demo from the installed wheel in a separate folder, so that nothing
     is imported from the repository.
     """
     venv.create(folder / "empty", with_pip=True)
@@ -110,7 +110,7 @@ def check_demo(wheel: Path, folder: Path) -> None:
             command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, text=True
         )
         said = " ".join(str(part) for part in command[:4])
-        expect(done.returncode == 0, f"{said} ended with {done.returncode}:\n{done.stdout}")
+        expect(done.returncode == 0, f"{said} exited with {done.returncode}:\n{done.stdout}")
         return done.stdout
 
     def install(what: str | Path) -> None:
@@ -140,9 +140,7 @@ def check_demo(wheel: Path, folder: Path) -> None:
         told = run(programs / "rmgl", "demo", "--output", output)
         print(told, end="")
         scores = [float(line.split()[1]) for line in told.splitlines() if line.startswith("NMI")]
-        expect(
-            scores[0] >= LEAST_NMI, f"the demo ends with an NMI of {scores[0]}, below {LEAST_NMI}"
-        )
+        expect(scores[0] >= LEAST_NMI, f"the demo reached an NMI of {scores[0]}, below {LEAST_NMI}")
         expect(
             json.loads((output / "summary.json").read_text(encoding="utf-8"))["n_rows"] == 2000,
             "the demo did not cluster 2000 rows",
@@ -160,8 +158,8 @@ def expect(condition: bool, problem: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Build the packages and use the wheel.")
-    parser.add_argument("--tag", help="the tag that is released, such as v1.0.0")
+    parser = argparse.ArgumentParser(description="Build the packages and test the wheel.")
+    parser.add_argument("--tag", help="the tag to release, such as v1.0.0")
     tag = parser.parse_args().tag
     sources, wheel = build()
     version = check_contents(sources, wheel)

@@ -1,4 +1,4 @@
-"""Fit the digits and a mixture on two Dask workers of this machine: plans, layers, certificates."""
+"""Fit the digits and a mixture on two Dask workers, and print plans, layers and certificates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rmgl.metrics import normalized_mutual_info_score
 
 
 def mixture(n_rows: int, n_classes: int = 20) -> tuple[dict[str, Any], Any]:
-    """Two views of a Gaussian mixture, and the classes."""
+    """Return two views of a Gaussian mixture, and the classes."""
     random = np.random.default_rng(0)
     target = random.integers(n_classes, size=n_rows)
     views = {}
@@ -30,7 +30,7 @@ def mixture(n_rows: int, n_classes: int = 20) -> tuple[dict[str, Any], Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=50_000, help="rows of the mixture")
+    parser.add_argument("--rows", type=int, default=50_000, help="number of rows in the mixture")
     arguments = parser.parse_args()
     logging.basicConfig(format="%(message)s")
     logging.getLogger("rmgl.distributed.workers").setLevel(logging.INFO)

@@ -1,13 +1,13 @@
-"""Print how many entities of low confidence are in a wrong cluster, and how many of the others.
+"""Print the share of entities in a wrong cluster, for low-confidence entities and for the others.
 
-    python scripts/doubtful_entities.py                 # the embedded digits
+    python scripts/doubtful_entities.py                 # the bundled digits
     python scripts/doubtful_entities.py folder          # also the .npz files in that folder
 
-Such a file has the arrays view_0, view_1, ... and the classes y.
+Each file must contain the arrays view_0, view_1, ... and the classes y.
 
 An entity is wrong if it is not in the cluster that is matched to its class: clusters and classes
-are matched one to one, so that most entities are right. The number of clusters is that of the
-classes; everything else is chosen from the data.
+are matched one to one, with as many entities as possible in the right cluster. The number of
+clusters is the number of classes; everything else is chosen from the data.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ MOST_ROWS = 5000
 
 
 def data_sets(folders: list[str]) -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Name, views and classes of each data set."""
+    """Yield the name, views and classes of each data set."""
     digits = load_uci_digits()
     yield "digits", digits.views, digits.target
     for path in sorted(path for folder in folders for path in Path(folder).glob("*.npz")):
         with np.load(path) as stored:
             views = {name: stored[name] for name in stored.files if name.startswith("view_")}
-            # these are the digits
+            # mfeat is the same data set as the digits
             if (
                 views
                 and "y" in stored.files
@@ -49,7 +49,7 @@ def data_sets(folders: list[str]) -> Iterator[tuple[str, dict[str, Any], Any]]:
 
 
 def measure(views: dict[str, Any], classes: Any) -> tuple[Any, Any, str]:
-    """Confidence of every entity, whether it is wrong, and the trust of the report."""
+    """Return the confidence of every entity, whether it is wrong, and the report's verdict."""
     n_classes = np.unique(classes).size
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -75,7 +75,7 @@ def main() -> None:
         "below 0.6, at least 0.6"
     )
     print(
-        f"{'data':14s} {'trust':6s} {'all':>7s} "
+        f"{'data':14s} {'verdict':7s} {'all':>7s} "
         + " ".join(f"{name:>18s}" for name in ["below 0.60", "from 0.60", *names])
     )
     for name, views, classes in data_sets(sys.argv[1:]):
@@ -87,7 +87,7 @@ def main() -> None:
             for group in groups
         ]
         print(
-            f"{name:14s} {trust:6s} {wrong.mean():7.1%} "
+            f"{name:14s} {trust:7s} {wrong.mean():7.1%} "
             + " ".join(f"{cell:>18s}" for cell in cells),
             flush=True,
         )

@@ -1,9 +1,9 @@
-"""Which files and functions of the package a fit passes through: how much a reader has to know.
+"""Count the files and functions that a fit passes through: how much code a reader has to know.
 
-    python scripts/files_of_a_fit.py            # two dense views at the defaults
-    python scripts/files_of_a_fit.py --list     # their names, too
+    python scripts/files_of_a_fit.py            # two dense views with the defaults
+    python scripts/files_of_a_fit.py --list     # also print their names
 
-Compiled loops count by the functions that Python calls.
+Compiled loops are counted as the functions that Python calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOME = Path(rmgl.__file__).parent
 
 
 def passed_through(model: rmgl.RMGL, views: Any) -> set[tuple[str, str]]:
-    """The file and the name of every Python function of the package that a fit calls, in one
+    """Return the file and the name of every Python function in the package that a fit calls, in one
     thread.
     """
     found = set()
@@ -48,12 +48,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description="Count the files and functions that a fit passes through."
     )
-    parser.add_argument("--list", action="store_true", help="Print their names, too.")
+    parser.add_argument("--list", action="store_true", help="Also print their names.")
     arguments = parser.parse_args()
     rng = np.random.default_rng(0)
     centers = np.repeat(np.eye(3), 100, axis=0) * 6
     views = [centers + rng.normal(size=(300, 3)) for _ in range(2)]
-    # what is loaded and compiled at first use does not count
+    # anything loaded or compiled on first use is not counted
     rmgl.RMGL(3, random_state=0).fit(views)
     found = passed_through(rmgl.RMGL(3, random_state=0, n_jobs=1), views)
     if arguments.list:

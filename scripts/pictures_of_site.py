@@ -1,8 +1,8 @@
-"""Draw the pictures of the landing page and of the tutorials: `python scripts/pictures_of_site.py`.
+"""Draw the figures for the landing page and the tutorials: `python scripts/pictures_of_site.py`.
 
-The code is that of the pages and notebooks that the pictures belong to: this script runs it in a
-temporary folder, and draws what it has found. Needs the extras `plot`, `report`, `networkx` and
-`scverse`. The picture of the report needs Chromium, too (`scripts/picture_of_page.py`).
+This script takes the code from the pages and notebooks that show the figures, runs it in a
+temporary folder, and draws the results. It needs the extras `plot`, `report`, `networkx` and
+`scverse`. The screenshot of the report also needs Chromium (`scripts/picture_of_page.py`).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CARD_INCHES = (3.8, 2.6)
 NAMED = {"Myriel", "Valjean", "Fantine", "Thenardier", "Enjolras"}
-"""Characters of Les Misérables who are named in the picture of their network."""
+"""Characters from Les Misérables who are named in the figure of their network."""
 
 
 def page(name: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Run the Python code of a page, and return what it has computed."""
+    """Run the Python code on a page, and return what it computed."""
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
     return run("\n".join(BLOCK.findall(text)), then)
 
 
 def notebook(name: str, *, cells: int) -> dict[str, Any]:
-    """Run the first cells of code of a notebook, and return what they have computed."""
+    """Run the first code cells of a notebook, and return what they computed."""
     path = ROOT / "examples" / "notebooks" / f"{name}.ipynb"
     found = json.loads(path.read_text(encoding="utf-8"))["cells"]
     codes = ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
@@ -52,7 +52,7 @@ def notebook(name: str, *, cells: int) -> dict[str, Any]:
 
 
 def run(text: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Run code in a temporary folder, and `then` something that needs the files of that folder."""
+    """Run code in a temporary folder, and call `then`, which may use the files in that folder."""
     names: dict[str, Any] = {"__name__": "__main__"}
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def run(text: str, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
 
 
 def tutorial(output: Path) -> None:
-    """The pictures of the first tutorial: the top of its report, a heat map and a layer."""
+    """Draw the figures for the first tutorial: the top of its report, a heat map and a layer."""
 
     def keep() -> None:
         for ours, theirs in (("heat_map", "heat_map"), ("rna", "layer")):
@@ -81,9 +81,9 @@ def tutorial(output: Path) -> None:
 
 
 def save_small(picture: Image.Image, path: Path) -> None:
-    """Save a picture with 256 colors, which makes the file several times smaller."""
+    """Save an image with 256 colors, which makes the file several times smaller."""
     picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
-    print(f"Picture: {path}")
+    print(f"Figure: {path}")
 
 
 def save(figure: Any, path: Path, *, dpi: int) -> None:
@@ -94,7 +94,7 @@ def save(figure: Any, path: Path, *, dpi: int) -> None:
 
 
 def card() -> tuple[Any, Any]:
-    """An empty figure of the size of a card."""
+    """Return an empty figure the size of a card."""
     figure, ax = plt.subplots(figsize=CARD_INCHES, layout="constrained")
     return figure, ax
 

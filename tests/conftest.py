@@ -5,6 +5,7 @@ import os
 import signal
 from itertools import count
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -13,6 +14,9 @@ from rmgl.datasets import load_uci_digits
 from rmgl.datasets.uci_digits import PAPER_PARAMETERS
 from rmgl.edges import AllPairs
 from rmgl.layer import LayerProblem
+
+hypothesis.settings.register_profile("rmgl", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("rmgl")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""The benchmarks run, in their quick form, and their report is made of what they measured."""
+"""The benchmarks run in their quick form, and their report is generated from the measurements."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = [
 
 
 def bench(*arguments):
-    """Run a command of the benchmarks in this process: only its workers have processes."""
+    """Run a command of the benchmarks in this process; only its workers run in other processes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT)
         patch.chdir(ROOT)
@@ -234,7 +234,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     # lines may break anywhere in a sentence
     page = " ".join((tmp_path / "performance.md").read_text().split())
     for text in (
-        "**Small data are slower.**",
+        "**RMGL is slower on small data sets.**",
         "**Exact search comes at a price.**",
         "All rows come from commit",
         "## Machine",
@@ -250,7 +250,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
         "## Choosing the number of clusters",
         "## New rows",
         "## Starting up",
-        "The geometric mean of dual ascent's seconds",
+        "Ratio of dual ascent's time to Newton's (geometric mean):",
     ):
         assert text in page
     page = " ".join((tmp_path / "quality.md").read_text().split())
@@ -270,7 +270,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
 
 @pytest.fixture
 def importable(monkeypatch):
-    """The benchmarks, which are no part of the installed package, can be imported."""
+    """Make the benchmarks importable, although they are not part of the installed package."""
     monkeypatch.syspath_prepend(str(ROOT))
 
 
@@ -335,7 +335,7 @@ def timing(dataset, method, seconds, nmi=0.5, status="ok"):
 
 @pytest.fixture
 def rates(importable):
-    """A machine of 10 Gflop/s and 5 GB/s with one thread."""
+    """A machine with 10 Gflop/s and 5 GB/s on one thread."""
     from benchmarks.limits import Rates
 
     return Rates({("float32", 1): 1e10}, {1: 5e9})
@@ -441,7 +441,7 @@ def test_every_goal_has_a_command(importable):
 
 
 def test_every_goal_that_is_missed_says_why(importable):
-    """As the results in the repository are."""
+    """For the results in the repository."""
     from benchmarks.goals import goals
     from benchmarks.reasons import REASONS
 
@@ -522,7 +522,7 @@ def test_a_file_has_rows_of_one_state(importable, monkeypatch, tmp_path):
 
     assert add("a", "first") == {"first": "a"}
     assert add("a", "second", partly=True) == {"first": "a", "second": "a"}
-    with pytest.raises(click.UsageError, match=r"x.json has rows of a, and the code is at b"):
+    with pytest.raises(click.UsageError, match=r"x.json has rows from a, but the code is at b"):
         add("b", "second", partly=True)
     assert add("b", "second") == {"second": "b"}
     assert add("b", "first", force=True) == {"first": "b"}
@@ -530,7 +530,9 @@ def test_a_file_has_rows_of_one_state(importable, monkeypatch, tmp_path):
     states = iter(["b", "c"])
     monkeypatch.setattr(results, "commit", lambda: next(states))
     file = results.Results(tmp_path / "x.json")
-    with pytest.raises(click.ClickException, match="the code changed while third was measured"):
+    with pytest.raises(
+        click.ClickException, match="the code changed while third was being measured"
+    ):
         file.add(lambda: {"status": "ok", "seconds": 1.0}, name="third")
 
 

@@ -435,7 +435,7 @@ BAD = {
     "damaged npz": (damaged_npz, r"bad.npz: not a readable .npz file"),
     "id for npz": (
         lambda d: [d / "all.npz", "--id", "cell"],
-        r"all.npz: arrays of an .npz file have no id column",
+        r"all.npz: arrays in an .npz file have no id column",
     ),
     "id for npy": (
         lambda d: [d / "first.npy", "--id", "cell"],
@@ -648,7 +648,7 @@ def test_the_demo_prints_layers_and_scores(small_digits, capsys):
     }
     assert scores.keys() == {"NMI", "accuracy"}
     assert all(0.5 < score <= 1 for score in scores.values())
-    assert "trust " in out
+    assert "Trust: " in out
     assert "written: " not in out
 
 
@@ -735,7 +735,7 @@ def test_ids_of_observations_are_found_in_a_column_of_further_columns(files, cli
         (["--time", "=months", "--event", "died"], "pass the table with --outcome FILE"),
         (["--color", "sex"], "pass the table with --outcome FILE"),
         (["--outcome", "clinical.csv", "--color", "Sex"], "no column 'Sex': did you mean --color"),
-        (["--outcome", "clinical.csv", "--time", "=months"], "use both or neither"),
+        (["--outcome", "clinical.csv", "--time", "=months"], "pass both or neither"),
         (["--outcome", "nosuch.csv"], "no such file"),
         (["--outcome", "clinical.csv", "--time", "m", "--event", "died"], "time='m' is not a col"),
         (["--outcome", "first.csv"], "column 'f0' was used in the fit (view 'first')"),

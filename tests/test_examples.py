@@ -1,4 +1,4 @@
-"""Every script in `examples/` runs in its quick form, draws its picture and stays short."""
+"""Every script in `examples/` runs in its quick form, draws its figure and stays short."""
 
 import ast
 import importlib.util
@@ -67,7 +67,7 @@ def test_an_example_runs_and_draws(path, tmp_path):
     picture = tmp_path / "new" / "folder" / f"{path.stem}.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert [file.name for file in picture.parent.iterdir()] == [picture.name]
-    assert done.stdout.splitlines()[-1] == f"Picture: {picture}"
+    assert done.stdout.splitlines()[-1] == f"Figure: {picture}"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

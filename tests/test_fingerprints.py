@@ -1,4 +1,4 @@
-"""Results on the embedded digits do not change unnoticed.
+"""Results on the bundled digits do not change unnoticed.
 
 `scripts/fingerprints.py` compares bits, on one machine. Here numbers that all machines share are
 compared with `data/fingerprints.json`, which `python -m tests.test_fingerprints` writes anew when a

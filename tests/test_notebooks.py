@@ -14,7 +14,7 @@ from tests.test_documents import BUILDERS
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-PARTS = ("**The question.**", "**The answer.**", "**The doubt.**")
+PARTS = ("**The question.**", "**The answer.**", "**The caveats.**")
 pytestmark = pytest.mark.extended
 
 

@@ -1,14 +1,15 @@
-"""Methods, one a file or one a variant in its table, found by listing the folders beside this file.
+"""The methods, found by listing the folders next to this file: one per file, or one per variant.
 
-A file says what it runs in its docstring and in constants (see `Method`), and holds one function:
+The docstring and constants of a file say what it runs (see `Method`). It defines one function:
 
-    cluster(views, n_clusters, seed, n_threads) -> labels, or a dict with `labels` and further
-    fields learn(X, alpha, tol, theta) -> a dict with the dual vector `u` or the weights `W`, and
-    further fields
+    cluster(views, n_clusters, seed, n_threads)
+        -> labels, or a dict with `labels` and additional fields
+    learn(X, alpha, tol, theta)
+        -> a dict with the dual vector `u` or the weights `W`, and additional fields
 
-With a table `VARIANTS`, its keys are the names of the methods, and the function gets one as a
-further argument `variant`. Its imports are inside the function: the file is read in the main
-environment and run in its own.
+If the file has a table `VARIANTS`, its keys are the names of the methods, and the function gets the
+key as an additional argument `variant`. Imports are inside the function: the file is read in the
+main environment but run in the environment it names.
 """
 
 from dataclasses import dataclass
@@ -28,23 +29,23 @@ class Method:
     environment: str
     """ENVIRONMENT: "main", or a file in benchmarks/environments."""
     datasets: tuple[str, ...] | None
-    """DATASETS: the only data sets it makes sense for."""
+    """DATASETS: the only data sets for the method."""
     slow: bool
-    """SLOW: run only when asked for by name."""
+    """SLOW: runs only when named."""
     quick: bool
     """QUICK: part of `--quick`."""
     raw: bool
-    """RAW: scales the views itself, so it gets them as they are."""
+    """RAW: scales the views itself, so it gets them unscaled."""
     ablation: bool
-    """ABLATION: RMGL with one ingredient of its automatic choice switched off."""
+    """ABLATION: RMGL with one ingredient of the automatic choices switched off."""
     largest: int | None = None
-    """LARGEST: the most rows, unless it is asked for by name."""
+    """LARGEST: the maximum number of rows, unless the method is named."""
     variant: str | None = None
     """The key in VARIANTS."""
 
 
 def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -> list[Method]:
-    """The methods in a folder: those in `only`, or all that are not slow, or the quick ones."""
+    """Return the methods in a folder: those in `only`, or all except slow ones, or quick ones."""
     paths = (Path(__file__).parent / folder).glob("*.py")
     found = sorted(
         (method for path in paths for method in _read(path)), key=lambda method: method.name
@@ -52,7 +53,7 @@ def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -
     unknown = set(only) - {method.name for method in found}
     if unknown:
         raise click.BadParameter(
-            f"no method {', '.join(sorted(unknown))}; there are "
+            f"no method {', '.join(sorted(unknown))}; the methods are "
             f"{', '.join(method.name for method in found)}"
         )
     if only:
@@ -61,7 +62,7 @@ def find_methods(folder: str, only: tuple[str, ...] = (), quick: bool = False) -
 
 
 def _read(path: Path) -> list[Method]:
-    """The method in a file, or its variants."""
+    """Return the method in a file, or its variants."""
     module = load_method(path)
     constant = vars(module).get
     flags = [constant(name, False) for name in FLAGS]

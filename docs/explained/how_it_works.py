@@ -29,7 +29,7 @@ model = RMGL(n_clusters=10, random_state=0).fit(views)
 # Scaling: ``scale_``
 # -------------------
 # Distances are meaningful only if the columns are comparable. RMGL chooses the scaling of each view
-# from its entries: signs, zeros and skewness.
+# based on its entries: signs, zeros and skewness.
 
 for name, (how, reason) in zip(model.view_names_, model.scale_, strict=True):
     print(f"{name}: {how} ({reason})")
@@ -63,7 +63,7 @@ plt.show()
 # One layer per view: ``layers_``
 # -------------------------------
 # From each view, RMGL learns the graph that solves the layer problem (:doc:`the_model`). It solves
-# for the parameter :math:`\alpha` at which a node has 12 edges on average. The pictures show the
+# for the parameter :math:`\alpha` at which a node has 12 edges on average. The figures show the
 # adjacency matrices, ordered by cluster. Dark blocks on the diagonal are edges inside clusters.
 # Dark areas elsewhere connect different clusters.
 
@@ -145,11 +145,11 @@ plt.show()
 # %%
 # Clusters: ``labels_`` and ``fragments_``
 # ----------------------------------------
-# RMGL scales the rows of the embedding to length one and clusters them by k-means. A small, weakly
-# connected group could form a cluster of its own. RMGL leaves such *fragments* out of the embedding
-# and assigns them to the clusters of their neighbors.
+# RMGL scales the rows of the embedding to length one and clusters them with k-means. A small,
+# weakly connected group could form a cluster of its own. RMGL leaves such *fragments* out of the
+# embedding and assigns them to the clusters of their neighbors.
 
-print("sizes of the clusters", np.bincount(model.labels_))
+print("cluster sizes", np.bincount(model.labels_))
 print("entities in fragments", model.fragments_.size)
 print(f"NMI with the true digits {normalized_mutual_info_score(target, model.labels_):.3f}")
 
@@ -174,24 +174,24 @@ for row in found.number_.table:
 # alike. :doc:`/guide/choosing_k` explains what you can do.
 
 # %%
-# Quick refits and trust: ``report_``
-# -----------------------------------
+# Quick refits and verdict: ``report_``
+# -------------------------------------
 # RMGL clusters the data again on four fifths of the entities, without each view, and from the
-# nearest neighbors alone. It compares these clusters with the result (1: the same clusters).
+# nearest neighbors alone. It compares these clusters with the result (1: identical clusters).
 
 refits = model.report_.refits
 print(f"{refits.resampled:.2f} on four fifths of the entities")
 for name, agreement in refits.without.items():
-    print(f"{agreement:.2f} without the layer of {name}")
+    print(f"{agreement:.2f} without the {name} layer")
 print(f"{refits.neighbors_only:.2f} from the nearest neighbors alone")
-print("trust", model.report_.trust)
+print("verdict", model.report_.trust)
 
 # %%
 # New rows: ``predict``
 # ---------------------
 # A new row becomes one more node of each layer, and the other nodes stay fixed. Its edge weights
-# follow from the same optimality conditions. It joins the cluster with most of its edge weight. New
-# rows may lack some of the views.
+# follow from the same optimality conditions. It joins the cluster that has most of its edge weight.
+# New rows may lack some of the views.
 
 new = {name: X[1::40] for name, X in data.views.items()}
 shares = model.predict_proba(new)

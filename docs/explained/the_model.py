@@ -164,8 +164,8 @@ plt.show()
 
 # %%
 # ``RMGL(components=True)`` increases beta until every layer has exactly K components. By default,
-# beta is small, and RMGL clusters the rows of :math:`Q` by k-means, which works better for clusters
-# that touch. With the defaults, RMGL chooses all of these parameters:
+# beta is small, and RMGL clusters the rows of :math:`Q` with k-means, which works better for
+# clusters that touch. With the defaults, RMGL chooses all of these parameters:
 
 model = RMGL(3, random_state=0).fit(views)
 print("groups   ", np.bincount(group))

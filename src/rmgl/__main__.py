@@ -1,4 +1,4 @@
-"""Entry point of `rmgl` and `python -m rmgl`. Errors are printed as one line on standard error."""
+"""Entry point for `rmgl` and `python -m rmgl`. Each error is one line on standard error."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SI
 
 
 class StopSignals:
-    """Context in which Ctrl-C and SIGTERM end the command with exit code 128 + the signal number
-    (130, 143).
+    """Context manager that makes Ctrl-C and SIGTERM end the command with exit code 128 + the signal
+    number (130, 143).
 
     While `at_work` is true, these signals raise a KeyboardInterrupt, so that unfinished files are
-    removed. Before that, while modules are imported, the process ends at once, because no file is
-    open and an imported module might swallow the exception. Signals that the caller already handles
-    or ignores are left alone.
+    removed. Before that, while modules are being imported, the process exits at once, because no
+    file is open and an imported module might swallow the exception. Signals that the caller already
+    handles or ignores are left alone.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
-"""Checks of arrays from users and files, before compiled loops or scipy's C code use them.
+"""Validate arrays from users and files before compiled loops or scipy's C code use them.
 
 Compiled code does not check the indices of a sparse matrix or the sizes of arrays. A wrong index
 makes it read or write outside the arrays. Data from users, model files and checkpoints therefore
-pass these checks; the rest of the package trusts its arrays. `tests/test_border.py` tests that no
-data reach a kernel without them.
+go through these checks; the rest of the package trusts its arrays. `tests/test_border.py` verifies
+that no data reach a kernel unchecked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 LARGEST_INTEGER = 2**53
-"""All integers up to this one are exact in double precision."""
+"""All integers up to this value are exact in double precision."""
 STATE_WORDS = 624
 """Number of 32-bit words in the state of NumPy's `RandomState`, a Mersenne Twister."""
 
@@ -63,7 +63,7 @@ def sound_sparse(what: str, matrix: Any, shape: tuple[int, int] | None = None) -
 def sound_csr(
     what: str, data: Any, indices: Any, indptr: Any, shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Make a CSR array from parts that were read from a file. `what` names the matrix in errors."""
+    """Build a CSR array from parts read from a file. `what` names the matrix in errors."""
     try:
         _check_pointers(indptr, indices)
         return sound_sparse(what, sparse.csr_array((data, indices, indptr), shape=shape))
@@ -104,10 +104,10 @@ def sound_numbers(
     least: float = -np.inf,
     infinite: bool = False,
 ) -> NDArray[np.float64]:
-    """Check that an array contains finite float64 numbers of at least `least` and has the given
-    shape (None for any length), and return it as a contiguous array.
+    """Check that an array contains finite float64 numbers >= `least` and has the expected shape
+    (None for any length), and return it as a contiguous array.
 
-    With `infinite`, infinity is valid as well.
+    With `infinite`, infinity is also valid.
     """
     if (
         not isinstance(values, np.ndarray)
@@ -124,17 +124,17 @@ def sound_numbers(
     if bad.any() or (values.size and values.min() < least):
         raise Unsound(
             f"{what} contains numbers that are not "
-            f"finite{'' if least == -np.inf else f', or below {least:g}'}"
+            f"finite{'' if least == -np.inf else f' or are below {least:g}'}"
         )
     return np.ascontiguousarray(values)
 
 
 def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32], int, int, float]:
-    """Check and return the state of a `RandomState`. NumPy does not check it, and a wrong position
-    crashes the process.
+    """Check and return the state of a `RandomState`. NumPy does not check it, and an invalid
+    position crashes the process.
     """
     if not isinstance(state, tuple) or len(state) != 5 or state[0] != "MT19937":
-        raise Unsound(f"{what} is not the state of a random generator of type MT19937")
+        raise Unsound(f"{what} is not the state of an MT19937 random generator")
     _, words, position, has_gauss, gauss = state
     if (
         not isinstance(words, np.ndarray)
@@ -153,14 +153,13 @@ def sound_generator_state(what: str, state: Any) -> tuple[str, NDArray[np.uint32
         or not np.isfinite(gauss)
     ):
         raise Unsound(
-            f"{what} has a position or a stored normal number that is not possible for a random "
-            "generator"
+            f"{what} has a position or a stored Gaussian value that no random generator can have"
         )
     return "MT19937", words, position, has_gauss, gauss
 
 
 def expect(what: str, value: Any, hint: Any) -> Any:
-    """Return the value if it has the expected type (see `conforms`), else raise `Unsound`."""
+    """Return the value if it has the expected type (see `conforms`); otherwise raise `Unsound`."""
     if not conforms(value, hint):
         raise Unsound(
             f"{what} is of type {type(value).__name__}, but "
@@ -170,9 +169,9 @@ def expect(what: str, value: Any, hint: Any) -> Any:
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Return whether a value that was read from a file has the declared type.
+    """Return whether a value read from a file has the declared type.
 
-    Integers must be exact in double precision, arrays must have the declared type of entries, and
+    Integers must be exact in double precision, array entries must have the declared type, and
     containers are checked recursively.
 
     Examples
@@ -208,8 +207,8 @@ def _behind_alias(hint: Any) -> Any:
 
 
 def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a value is an array, tuple, list or dict of this kind, and its items have
-    their types.
+    """Return whether a value is an array, tuple, list or dict of this kind, and its items have the
+    declared types.
     """
     if isinstance(value, np.ndarray):
         return kind is np.ndarray and _holds(value, arguments)
@@ -226,7 +225,7 @@ def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def _holds(array: NDArray[Any], arguments: tuple[Any, ...]) -> bool:
-    """Return whether entries have the type of `NDArray[...]`: exactly that type, or integers of any
+    """Return whether entries have the type in `NDArray[...]`: exactly that type, or integers of any
     size.
     """
     (wanted,) = get_args(arguments[1]) or (Any,)
@@ -263,7 +262,7 @@ def _check_pointers(indptr: Any, indices: Any) -> None:
         or indptr[-1] > indices.size
         or (indptr[1:] < indptr[:-1]).any()
     ):
-        raise Unsound("its row pointers do not increase from 0 to the number of its entries")
+        raise Unsound("its row pointers do not increase from 0 to the number of entries")
 
 
 def _check_integers(what: str, *arrays: Any) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 
 def not_installed(needs: str, package: str, install: str | None = None) -> str:
-    """Return a sentence about a missing package with the command that installs it. The command
-    installs `install`, by default the package itself.
+    """Return a sentence about a missing package, with the command to install it. The command
+    installs `install` (by default, the package itself).
 
-    The command names the package rather than an extra of rmgl, so it works however rmgl was
-    installed.
+    The command names the package rather than an rmgl extra, so it works however rmgl was installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Results as HTML tables for notebooks, made from their DataFrames."""
+"""Render results as HTML tables for notebooks, from their DataFrames."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 def as_html(frame: Any, before: str = "", after: Sequence[str] = ()) -> str:
     """Return a DataFrame as an HTML table, with a sentence before it and a list after it.
 
-    Text is escaped, because names of views and columns may contain anything.
+    Text is escaped, because view and column names may contain anything.
     """
     table: str = frame.to_html(
         index=False, border=0, na_rep="", float_format="{:.4g}".format, justify="left"

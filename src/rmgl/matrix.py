@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = Floats | sparse.csr_array
     """A dense float64 array, or a float64 `scipy.sparse.csr_array`."""
 else:
-    Matrix: TypeAlias = Any  # records from files have checks of their own
+    Matrix: TypeAlias = Any  # records from files have their own checks
 DIFFERENCES = 1 << 18
-"""Number of nonzeros of the sparse rows that are subtracted at a time. Each takes a few hundred
-bytes.
+"""Number of nonzeros in the sparse rows that are subtracted at a time. Each nonzero takes a few
+hundred bytes.
 """
 
 
@@ -49,8 +49,8 @@ def padded(observed: Matrix, rows: Indices, n_rows: int) -> Matrix:
 
 
 def total_variance(X: Matrix) -> float:
-    """Return the sum of the variances of the columns, which is half the mean squared distance
-    between two random rows. NaN marks missing cells.
+    """Return the sum of the column variances, which is half the mean squared distance between two
+    random rows. NaN marks missing cells.
     """
     if is_sparse(X):
         return float((X * X).mean(axis=0).sum() - np.square(X.mean(axis=0)).sum())
@@ -65,7 +65,7 @@ def squared_lengths(rows: Matrix) -> Floats:
 
 
 def side_by_side(matrices: Sequence[Matrix]) -> Matrix:
-    """Concatenate the columns of all matrices. The result is sparse if one of them is."""
+    """Concatenate the columns of all matrices. The result is sparse if any of them is."""
     if any(is_sparse(X) for X in matrices):
         return sparse.csr_array(sparse.hstack(matrices))
     return np.hstack(matrices)
@@ -108,8 +108,8 @@ def chance_deviation(a: Floats, b: Floats) -> float:
     """Return the standard deviation of sum_ij a_ij b_p(i)p(j) over all permutations p, divided by
     its mean.
 
-    Both matrices are symmetric with zeros on the diagonal. The variance is the one used in the test
-    of Mantel (1967).
+    Both matrices are symmetric with zeros on the diagonal. The variance is the one used in Mantel's
+    test (1967).
     """
     n = len(a)
     if n < 4 or not a.any() or not b.any():
@@ -125,7 +125,7 @@ def chance_deviation(a: Floats, b: Floats) -> float:
 def mean_square(a: Sequence[float], b: Sequence[float], n: int) -> float:
     """Return the mean of (sum_ij a_ij b_p(i)p(j))^2 over all permutations p of n >= 4 nodes.
 
-    Both matrices are symmetric with zeros on the diagonal. Each one is described by three sums:
+    Both matrices are symmetric with zeros on the diagonal. Each is described by three sums:
     sum_ij a_ij, 2 sum_ij a_ij^2 and 4 sum_i (sum_j a_ij)^2.
     """
     (a0, a1, a2), (b0, b1, b2), pairs = a, b, n * (n - 1)

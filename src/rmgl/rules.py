@@ -1,4 +1,4 @@
-"""Building blocks of the groups of a `Policy`: numbers with a valid range, and rules with names."""
+"""Building blocks for the groups in a `Policy`: numbers with a valid range, and named rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def ranged(default: Any, least: float, most: float) -> Any:
 
 
 def check_ranges(group: Any) -> None:
-    """Raise a ValueError that names the first field of a group with a number out of range."""
+    """Raise a ValueError that names the first field in a group whose value is out of range."""
     for item in fields(group):
         if "range" not in item.metadata:
             continue
@@ -48,7 +48,7 @@ def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:
 
 
 def rule_name(rule: Any, known: Mapping[str, Any]) -> str:
-    """Return the name of a rule. A function that is not built in is named with its module."""
+    """Return the name of a rule. If a function is not built in, the name includes its module."""
     if isinstance(rule, str):
         return rule
     built_in = next((name for name, function in known.items() if function is rule), None)

@@ -51,10 +51,10 @@ def cluster(
     n_clusters : int or "auto"
         "auto" chooses the number from the data.
     key_added : str
-        Prefix of the names of all entries.
+        Prefix for all entry names.
     views : list of str, or dict of view name to str, optional
-        Modalities of a MuData object to use, by default all of them. For an AnnData object, the
-        parts that are views: "X", or names in `obsm` or `layers`.
+        For a MuData object, the modalities to use (by default, all). For an AnnData object, the
+        parts to use as views: "X", or names in `obsm` or `layers`.
     rep : str, or dict by modality, optional
         For a MuData object, the name in `obsm` to use instead of `X`, such as "X_pca".
     layer : str, or dict by modality, optional
@@ -89,7 +89,7 @@ def cluster(
             )
         if views is None:
             raise ValueError(
-                "an AnnData object is one table: pass the parts that are its views, such as "
+                "an AnnData object is one table: pass the parts to use as views, such as "
                 "views=['X', 'X_pca'], or views={'rna': 'X', 'protein': 'protein_expression'}"
             )
         found = from_anndata(data, views)
@@ -113,18 +113,18 @@ def plot(
     ax: Axes | None = None,
     method: str = "neighbors",
 ) -> Axes:
-    """Plot the common embedding that `cluster` has written, with one color per label.
+    """Plot the common embedding that `cluster` wrote, with one color per label.
 
     Parameters
     ----------
     data : MuData or AnnData
     key : str
-        The `key_added` of `cluster`.
+        The `key_added` passed to `cluster`.
     color : str, optional
-        Name of a column of labels in `obs`. By default, points are colored by cluster.
+        Name of a label column in `obs`. By default, points are colored by cluster.
     ax : matplotlib Axes, optional
     method : {"neighbors", "tsne", "pca", "last"}
-        As for `rmgl.plots.plot_embedding`.
+        As in `rmgl.plots.plot_embedding`.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def plot(
         raise ValueError(f"obs has no column {column!r}: it has {list(data.obs.columns)}")
     labels = np.asarray(data.obs[column].astype(str))
     if all(label.isdecimal() for label in np.unique(labels)):
-        labels = labels.astype(np.intp)  # in the order of the numbers, with the colors of clusters
+        labels = labels.astype(np.intp)  # in numeric order, with the cluster colors
     drawn = plot_embedding(np.asarray(data.obsm[f"X_{key}"]), labels, ax=ax, method=method)
     drawn.set_title(f"{drawn.get_title()}: {column}")
     return drawn

@@ -1,3 +1,3 @@
-"""The version of the package. The build reads it from this file, the only place that states it."""
+"""The package version. The build reads it from this file, the only place where it is stated."""
 
 __version__ = "1.0.0"

@@ -192,7 +192,7 @@ def test_an_upgrade_sees_only_earlier_versions(tmp_path):
     write_archive(tmp_path / "new", "x", format="test")
     assert read_archive(tmp_path / "old", format="test", upgrade=upgrade) == [1, "x"]
     assert read_archive(tmp_path / "new", format="test", upgrade=upgrade) == "x"
-    with pytest.raises(ValueError, match="written by a newer rmgl"):
+    with pytest.raises(ValueError, match="written by a newer version of rmgl"):
         read_archive(tmp_path / "new", format="test", version=1)
 
 

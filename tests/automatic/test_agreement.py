@@ -66,7 +66,7 @@ def test_the_neighbor_layer_is_the_graph_of_nearest_neighbors():
         layer.adjacency.toarray(), (listed + listed.T) / 2 * 90 / listed.sum()
     )
     assert model.beta_[-1] == pytest.approx(0.2 * model.beta_[:-1].sum())
-    assert "20% of the weight of the other layers" in str(model.report_)
+    assert "20% of the total weight of all other layers" in str(model.report_)
 
 
 @pytest.mark.parametrize("candidates", [15, "given"])

@@ -434,9 +434,9 @@ def test_confidence_has_its_conditions(changes, confidence):
 def test_the_reason_says_the_range():
     reason = evidence().reason
     assert "chosen from 2 to 6: modularity" in reason
-    assert "no other number does about as well" in reason
+    assert "no other number fits about as well" in reason
     many = evidence(modularity=(0.8,) * 5, silhouette=(0.9,) * 5)
-    assert "; 2 to 6 do about as well" in many.reason
+    assert "; 2 to 6 clusters fit about equally well" in many.reason
 
 
 def test_numbers_a_fifth_away_are_no_others():

@@ -453,7 +453,9 @@ def test_weights_of_a_rule_sum_to_one_up_to_rounding():
 
 
 def test_a_rule_for_the_number_returns_evidence():
-    with pytest.raises(ValueError, match=r"returned a int, but must return a NumberOfClusters"):
+    with pytest.raises(
+        ValueError, match=r"returned an object of type int, but must return a NumberOfClusters"
+    ):
         Policy(number=lambda graph, random_state: 3).choose_number(None, None)
 
 

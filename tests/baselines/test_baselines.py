@@ -238,7 +238,10 @@ def test_bad_collections_of_layers(options, given, message):
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        ([np.ones((4, 3))], r"layer 'view_0' has shape \(4, 3\): an adjacency matrix is square"),
+        (
+            [np.ones((4, 3))],
+            r"layer 'view_0' has shape \(4, 3\): an adjacency matrix must be square",
+        ),
         ([-np.ones((4, 4))], "layer 'view_0' has negative weights"),
         (
             [np.triu(np.ones((4, 4)), 1)],

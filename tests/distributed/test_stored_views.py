@@ -98,7 +98,7 @@ def test_the_plan(monkeypatch):
     assert WIDE.bytes_of_client == 10**6 * (24 * 96 + 40 * 12 * 4 + 100 * 54)
     text = str(WIDE)
     assert "16 blocks of 65,536 rows" in text
-    assert "memory of the client: 9.0 GiB, 9.6 kB per row; of the scheduler: 366.2 MiB" in text
+    assert "client memory: 9.0 GiB, 9.6 kB per row; scheduler memory: 366.2 MiB" in text
     assert "search: about 125.0 minutes on 2 threads" in text
     assert "worker 1: 1 thread(s), needs" in text
 

@@ -46,7 +46,7 @@ def obvious(X, gaps):
     return distances
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(2, 12),
     st.integers(1, 5),

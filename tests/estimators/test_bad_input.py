@@ -74,7 +74,7 @@ ERRORS = {
     "network of other entities": (
         {"a": A, "n": Network(np.ones((19, 19)))},
         {},
-        r"view 'n' has 19 rows but view 'a' has 20: .* a network or a matrix of distances needs one row and one column per entity",
+        r"view 'n' has 19 rows but view 'a' has 20: .* a network or a distance matrix needs one row and one column per entity",
     ),
     "no views": ([], {}, r"no views were given: pass at least one 2-D array"),
     "no views by name": ({}, {}, r"no views were given"),
@@ -208,7 +208,7 @@ ERRORS = {
     "scales far apart": (
         [1e-10 * A, 1e10 * A],
         {"scale": "none", "beta": 1.0},
-        r"for view 'view_0' is below the rounding error of beta=.*put the views on one scale",
+        r"for view 'view_0' is below the rounding error of beta=.*put the views on the same scale",
     ),
     "mask too short": (
         A,
@@ -315,7 +315,7 @@ def test_new_rows_far_out_are_refused():
     model = RMGL(2, random_state=0).fit({"a": good(), "b": good(seed=1)})
     with pytest.raises(
         ValueError,
-        match=r"row 2 of view 'b' has values up to \d+e\+\d+ times those of the fit, too large to square",
+        match=r"row 2 of view 'b' has values up to \d+e\+\d+ times those seen during fit, too large to square",
     ):
         model.predict({"a": good(4), "b": np.where(np.arange(4)[:, None] == 2, 1e300, good(4))})
 

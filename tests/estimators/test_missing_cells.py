@@ -168,7 +168,7 @@ def test_a_resumed_fit_gives_the_same(holed, tmp_path):
     np.testing.assert_array_equal(again.labels_, model.labels_)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.floats(0.0, 0.8), st.integers(0, 100), st.booleans())
 def test_any_pattern_of_missing_cells_gives_an_answer_or_a_clear_error(share, seed, mixed):
     rng = np.random.default_rng(seed)

@@ -875,7 +875,6 @@ def try_property(name, n_examples, extra=()):
 
     @settings(
         max_examples=n_examples,
-        deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -92,7 +92,7 @@ def test_a_file_of_other_arguments_is_replaced(folder):
     assert (loop(1.5), loop(np.int64(2))) == (3.0, 4)
     first, second = files(folder, "nbc")
     shutil.copy(first, second)
-    with pytest.warns(UserWarning, match="belongs to arguments of other types"):
+    with pytest.warns(UserWarning, match="was compiled for arguments of other types"):
         assert fresh()(np.int64(2)) == 4
     assert fresh()(1.5) == 3.0
 
@@ -119,7 +119,7 @@ def test_without_a_folder_loops_stay_in_memory(monkeypatch):
 
     monkeypatch.setattr(compiling, "njit", njit)
     with pytest.warns(
-        UserWarning, match=r"cannot be stored on disk \(no locator\): neither .* can be written"
+        UserWarning, match=r"cannot be stored on disk \(no locator\): neither .* is writable"
     ):
         loop = fresh()
     assert loop(1.5) == 3.0

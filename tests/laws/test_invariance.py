@@ -25,7 +25,7 @@ from rmgl.views.views import Views
 from tests.laws.problems import KINDS, MORE_GIVEN, NETWORKS, Problem, random_problem
 
 N_EXAMPLES = int(os.environ.get("RMGL_EXAMPLES", "10"))  # 25 in `make test-all`
-EXAMPLES = settings(max_examples=N_EXAMPLES, deadline=None, derandomize=True)
+EXAMPLES = settings(max_examples=N_EXAMPLES, derandomize=True)
 SEEDS = st.integers(0, 10**6)
 OPEN = 1e-5
 """By how much weights may differ that solvers compute on another path: residuals of 1e-8, times the

@@ -98,7 +98,7 @@ def test_both_solvers_agree(seed):
     assert newton.n_passes < ascent.n_passes
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(2, 25),

@@ -29,7 +29,7 @@ def some_labels(per_class=4, seed=0, target=GROUP):
     return y
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10_000), candidates=st.sampled_from(["all", 5]), local=st.booleans())
 def test_costs_of_known_pairs(seed, candidates, local):
     """Slowly, pair by pair: the least cost for the same label, 100 typical costs more for different

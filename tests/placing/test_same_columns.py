@@ -82,10 +82,10 @@ def test_an_absent_column_is_a_column_of_missing_cells(model):
     with_nan["view 1"][["10", "15"]] = np.nan
     wanted = quietly(model.score_samples, with_nan)
     lacking = {name: table.dropna(axis=1) for name, table in with_nan.items()}
-    with pytest.warns(UserWarning, match="lack columns of the fit") as caught:
+    with pytest.warns(UserWarning, match="lack columns seen during fit") as caught:
         np.testing.assert_array_equal(model.score_samples(lacking), wanted)
     assert [str(warning.message) for warning in caught] == [
-        "the new rows lack columns of the fit, which count as missing cells: 1 of 4 in view "
+        "the new rows lack columns seen during fit, which count as missing cells: 1 of 4 in view "
         "'view 0' (02); 2 of 6 in view 'view 1' (10, 15)"
     ]
     assert not np.allclose(wanted, model.score_samples(new))  # those columns count
@@ -127,7 +127,7 @@ def test_further_columns_are_ignored_with_one_warning(model, mixed_model):
     with pytest.warns(UserWarning, match="are ignored") as caught:
         np.testing.assert_array_equal(model.predict_proba(more), wanted)
     assert [str(warning.message) for warning in caught] == [
-        "columns of the new rows that the fit did not have are ignored: 2 in view 'view 0' "
+        "columns of the new rows that were not seen during fit are ignored: 2 in view 'view 0' "
         "(note, 0 also); 2 in view 'view 1' (note, 0 also)"
     ]
     table = mixed()[:10]
@@ -143,8 +143,8 @@ def test_half_of_the_columns_are_enough_and_fewer_are_refused(model):
         model.predict({"view 0": new["view 0"][["03", "00"]]})
     with pytest.raises(
         ValueError,
-        match=r"view 'view 0': the new rows lack 3 of the 4 columns of the fit \(00, 01, 02\), "
-        r"more than half of them: leave the view out",
+        match=r"view 'view 0': the new rows lack 3 of the 4 columns seen during fit \(00, 01, 02\), "
+        r"more than half: leave the view out",
     ):
         model.predict({"view 0": new["view 0"][["03"]]})
 
@@ -261,7 +261,7 @@ def test_the_command_matches_columns_by_name(saved):
     shuffled(mixed()).assign(note=1).to_csv("clinic.csv", index=False)
     found = saved(cli, ["predict", "m.rmgl", "clinic.csv", "-o", "turned.csv"])
     assert found.exit_code == 0
-    assert "warning: columns of the new rows that the fit did not have" in found.output
+    assert "warning: columns of the new rows that were not seen during fit" in found.output
     pd.testing.assert_frame_equal(labels("turned.csv"), labels("all.csv"))
     mixed()[["age", "weight", "smoker"]].to_csv("clinic.csv", index=False)
     found = saved(cli, ["predict", "m.rmgl", "clinic.csv", "-o", "few.csv"])
@@ -271,7 +271,7 @@ def test_the_command_matches_columns_by_name(saved):
     mixed()[["age", "weight"]].to_csv("clinic.csv", index=False)
     found = saved(cli, ["predict", "m.rmgl", "clinic.csv", "-o", "none.csv"])
     assert found.exit_code == 2
-    assert "the new rows lack 4 of the 6 columns of the fit" in found.output
+    assert "the new rows lack 4 of the 6 columns seen during fit" in found.output
 
 
 def test_the_command_says_which_rows_belong_nowhere(saved):

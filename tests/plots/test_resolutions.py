@@ -20,7 +20,7 @@ CODES = st.integers(1, 5).flatmap(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(answers=CODES, data=st.data())
 def test_widths_are_sizes_and_pieces_fill_their_boxes(answers, data):
     colored = data.draw(st.integers(0, len(answers) - 1))

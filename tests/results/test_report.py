@@ -87,14 +87,14 @@ ALONE = (
 )
 A_PART = (
     r"view 'b' disagrees .* in part \(80% of the nearest .* 30% expected by chance\), but noise can "
-    r"do so, too"
+    r"do that, too"
 )
 EDGES = "view 'b' has .* edges per node instead of 10, because no alpha gives that many"
 SMALL = "the smallest cluster has"
 ROUNDS = "the alternation did not converge"
-DOUBTS = {"rna": "it is exact among its approximate candidates only"}
+DOUBTS = {"rna": "it is exact only among its approximate candidates"}
 INEXACT = (
-    r"layers are not known to be exact \(rna: it is exact among its approximate candidates only\)"
+    r"layers are not known to be exact \(rna: it is exact only among its approximate candidates\)"
 )
 
 CASES = {
@@ -267,8 +267,8 @@ def test_the_text_says_in_its_second_line_how_far_to_trust_it():
 def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
     agreements = (
-        "0.99 on four fifths of the entities, 0.50 without the layer of rna, 1.00 without the "
-        "layer of protein, 0.25 with the nearest-neighbor graph alone."
+        "0.99 on four fifths of the entities, 0.50 without the rna layer, 1.00 without the "
+        "protein layer, 0.25 with the nearest-neighbor graph alone."
     )
     assert f"Agreement with quick refits (1: identical): {agreements}" in text
     assert "the nearest-neighbor graph alone" not in str(report(refits=Refits(0.987)))
@@ -284,8 +284,8 @@ def test_the_text_says_what_is_proved():
         "Layers: exact solutions over all pairs, KKT residual 1e-09; alternation converged." in good
     )
     assert (
-        "Layers: not known to be exact (rna: it is exact among its approximate candidates "
-        "only), KKT residual 3e-04; "
+        "Layers: not known to be exact (rna: it is exact only among its approximate "
+        "candidates), KKT residual 3e-04; "
         "alternation not converged." in bad
     )
 

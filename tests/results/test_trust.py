@@ -55,7 +55,7 @@ def test_stronger_evidence_was_worth_more():
     said = judge(with_strength(0.97)).reasons[0]
     lower, upper = worth(0.97)
     assert said.endswith(
-        f"had an adjusted Rand index of {lower:.2f} to {upper:.2f} with the classes"
+        f"had adjusted Rand indices from {lower:.2f} to {upper:.2f} with the classes"
     )
 
 
@@ -90,7 +90,7 @@ def test_stable_clusters_that_are_compared_with_nothing_are_fair(stability, word
             {"refits": replace(SAME, neighbors_only=0.69)},
             "alone give different clusters (agreement",
         ),
-        ({"refits": replace(SAME, without={"b": 0.69})}, "without the layer of view 'b', the clus"),
+        ({"refits": replace(SAME, without={"b": 0.69})}, "without the 'b' layer, the clusters are"),
         ({"n_entities": 99}, "only 99 entities"),
     ],
 )

@@ -87,10 +87,10 @@ def test_no_folder_can_be_written(tmp_path):
     assert done.stderr.count("Warning") == 1
     assert (
         f"neither {nowhere} nor {package / 'kernels' / '__pycache__'} nor the user's cache "
-        "folder can be written"
+        "folder is writable"
     ) in done.stderr
     assert "a few seconds" in done.stderr
-    assert "NUMBA_CACHE_DIR to a folder that can be written" in done.stderr
+    assert "NUMBA_CACHE_DIR to a writable folder" in done.stderr
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.5])

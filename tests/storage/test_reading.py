@@ -82,7 +82,7 @@ def test_long_files_are_read_to_the_last_digit(tmp_path):
     np.testing.assert_array_equal(numbers_of(tmp_path / "a.csv", text), rows)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=5))
 def test_a_notation_reads_what_was_written_in_it(values):
     plain = [f"{value:,.3f}" for value in values]
@@ -243,11 +243,11 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
         "clinical.csv: text separated by semicolons, numbers with decimal commas",
         "view 'clinical'",
         "20 rows, no row ids",
-        "1 number: age",
+        "1 numeric column: age",
         "sex: category (text with 2 different values: F, M; distance 0 if equal, else 1)",
         "site: left out (constant: 'Ulm' in all rows)",
-        "missing: 1 of 40 cells (2.5%), in 1 rows",
-        "scale: minmax (numbers: no negative entries",
+        "missing: 1 of 40 cells (2.5%), in 1 row\n",
+        "scale: minmax (numeric columns: no square roots, because",
         "note: column 'patient' looks like row ids or free text: if it identifies the rows, use --id patient",
         "view 'counts'",
         "scale: hellinger (no negative entries, ",
@@ -277,7 +277,7 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
         "note: looks like a network (square, symmetric, mostly zeros): if it is one, pass "
         "its edge list with --network"
     ) in out
-    assert "missing: 1 rows have no value, so their entities are missing from this view" in out
+    assert "missing: 1 row has no value, so its entity is treated as missing from this view" in out
     (tmp_path / "ids.csv").write_text("id\na\nb\n")
     assert run("inspect", tmp_path / "ids.csv", "--id", "id") == 0
     assert "note: all columns are row ids or free text" in capsys.readouterr().out

@@ -174,7 +174,7 @@ def change_report(**fields):
 
 
 CHANGES = {
-    "newer": (lambda i: i.update(version=99), "written by a newer rmgl"),
+    "newer": (lambda i: i.update(version=99), "written by a newer version of rmgl"),
     "no version": (lambda i: i.pop("version") and None, "its version is None"),
     "other format": (lambda i: i.update(format="cake"), "it is not a rmgl model"),
     "unknown kind": (
@@ -376,7 +376,7 @@ def test_a_model_of_version_2_still_loads(tmp_path):
         "clusters; look at it alone",
     ]
     assert [view.is_network for view in report.views] == [False, False, True]
-    assert str(report).count("\n") == 20
+    assert str(report).count("\n") == 21
     assert [(finding.kind, finding.severity) for finding in report.trust.findings] == [
         ("sentence", "fair")
     ]

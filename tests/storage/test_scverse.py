@@ -126,7 +126,7 @@ def test_the_plot_is_that_of_the_embedding(adata):
 
 
 def test_what_does_not_fit_is_refused(mdata, adata):
-    with pytest.raises(ValueError, match=r"pass the parts that are its views"):
+    with pytest.raises(ValueError, match=r"pass the parts to use as views"):
         rmgl.scverse.cluster(adata, 3)
     with pytest.raises(ValueError, match=r"rep= and layer= are only for MuData objects"):
         rmgl.scverse.cluster(adata, 3, views=["X"], rep="X_pca")

@@ -205,7 +205,7 @@ def test_categories_count_as_far_as_other_columns_confirm_them(rng, related):
     # what does not count is small in new rows, too
     scaled = view.scaled("minmax")
     names = "flag, code" if related else "kind, flag, code"
-    said = f"reduced weight, because other columns do not confirm them: {names}"
+    said = f"{names}: reduced weight, because the other columns do not support them"
     assert scaled.describe_columns()[-1] == said
     assert np.ptp(scaled.matrix[:, 9]) == pytest.approx(np.sqrt(LEAST))
     new = scaled.new(view.of(np.arange(5)), 5)

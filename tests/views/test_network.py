@@ -44,7 +44,7 @@ def test_the_layer_is_the_network_scaled_to_trace_n():
     assert layer.exact
     np.testing.assert_allclose(layer.adjacency.toarray(), A * 60 / A.sum(), rtol=1e-12)
     assert normalized_mutual_info_score(GROUP, model.labels_) > 0.9
-    assert "network (given, not scaled" in str(model.report_)
+    assert "network (user-supplied, not scaled" in str(model.report_)
 
 
 def test_directed_edges_are_symmetrized_and_loops_are_left_out():
@@ -122,7 +122,7 @@ def test_isolated_nodes_are_missing_from_the_view():
         RMGL(3).fit({"links": Network(A)})
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), n=st.integers(3, 14), two_steps=st.booleans())
 def test_without_an_embedding_the_learned_network_is_the_network(seed, n, two_steps):
     """The closed form: u_i = c / 2 - 2 alpha d_i solves the problem with KKT residual zero, so the

@@ -127,7 +127,10 @@ NEW = Words(["metalurgi", "snowflake", "bucaro"])
 
 def test_it_is_fitted(model):
     assert pd.crosstab(model.labels_, TARGET).gt(0).sum().tolist() == [1, 1, 1]
-    assert model.scale_[0] == ("precomputed", "given, not scaled: number of edits of all pairs")
+    assert model.scale_[0] == (
+        "precomputed",
+        "user-supplied, not scaled: number of edits for all pairs",
+    )
     assert [layer.role for layer in model.layers_][:3] == ["view", "view", "consensus"]
     assert all(layer.exact for layer in model.layers_)
 
@@ -179,8 +182,9 @@ def test_entities_may_be_missing_from_it(data):
 
 
 def test_it_is_reported_and_shown(model, tmp_path):
-    assert "Scale: spelling: precomputed (given, not scaled: number of edits of all pairs)." in str(
-        model.report_
+    assert (
+        "Scale: spelling: precomputed (user-supplied, not scaled: number of edits for all pairs)."
+        in str(model.report_)
     )
     assert model.report_.views[0].inside.found > 0.9
     pytest.importorskip("bokeh")

@@ -75,7 +75,7 @@ def test_beside_a_table_and_from_a_file(tmp_path):
     )
     assert set(model.explain(views).view) == {"x"}
     model.to_html(tmp_path / "page.html")
-    assert "precomputed (given, not scaled: distance of all pairs)" in str(model.report_)
+    assert "precomputed (user-supplied, not scaled: distance for all pairs)" in str(model.report_)
     missing = np.ones((60, 2), dtype=bool)
     missing[5, 1] = False
     partly = RMGL(3, random_state=0).fit(views, observed=missing)
@@ -150,7 +150,7 @@ def test_unknown_kind_and_other_kind_of_new_rows():
         model.predict([sparse.csr_array(D)])
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), kind=st.sampled_from(list(KINDS)), dense=st.booleans())
 def test_squared_distances_of_any_kind(seed, kind, dense):
     X = np.random.default_rng(seed).normal(size=(8, 2))
@@ -228,7 +228,7 @@ def test_jaccard_of_the_nearest_pairs_where_not_all_fit_into_memory(tmp_path, mo
     assert (abs(listed - listed.T) > 0).nnz == 0
     with pytest.warns(
         UserWarning,
-        match="view 'bits': the Jaccard distances of all 60 rows do not fit into memory",
+        match="view 'bits': the Jaccard distances between all 60 rows do not fit into memory",
     ):
         # 59 others are fewer than 100
         model = RMGL(3, metric={"bits": "jaccard", "x": "euclidean"}, random_state=0).fit(data)

@@ -112,7 +112,7 @@ def bad_stored(folder):
     yield folder / "parquet", "view 'a': .*parquet has 0 rows and 0 columns"
     yield folder / "text.parquet", "cannot read .*text.parquet as Parquet"
     yield folder / "empty.zarr", "view 'a' is a zarr group that contains no 2-D arrays"
-    yield folder / "broken.zarr", "view 'a': .* neither a zarr array nor a group"
+    yield folder / "broken.zarr", "view 'a': .* neither a zarr array nor a zarr group"
 
 
 def test_bad_storage(tmp_path):

@@ -1,7 +1,7 @@
-"""CVXPY with the interior-point solver Clarabel; `seconds` include stating the problem,
-`solver_seconds` do not.
+"""CVXPY with the interior-point solver Clarabel; `seconds` includes setting up the
+problem; `solver_seconds` does not.
 
-An interior point approaches the boundary only in the limit: for a KKT residual of 1e-6 Clarabel's
+Interior-point methods reach the boundary only in the limit: for a KKT residual of 1e-6, Clarabel's
 own tolerances must be about 1e-12.
 """
 

@@ -1,8 +1,9 @@
-"""CVXPY with the operator-splitting solver OSQP; `seconds` include stating the problem,
-`solver_seconds` do not.
+"""CVXPY with the operator-splitting solver OSQP; `seconds` includes setting up the
+problem; `solver_seconds` does not.
 
-Its last step ("polish") solves for the edges it found, so that where those are right the answer is
-exact to rounding. The first step size rho = 1 needs fewer iterations here than the default 0.1.
+Its last step ("polish") solves for the weights of the edges it found. If these edges are right, the
+solution is exact up to rounding. The initial step size rho = 1 needs fewer iterations here than the
+default of 0.1.
 """
 
 ENVIRONMENT = "modern"

@@ -1,4 +1,4 @@
-"""The iteration of the RMGL paper over all pairs, on the same kernels as Newton's method."""
+"""The RMGL paper's algorithm over all pairs, with the same kernels as Newton's method."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -1,9 +1,9 @@
-"""graph-structure-learning 0.1.3: the log-degree model of Kalofolias (2016) by a primal-dual
-method.
+"""graph-structure-learning 0.1.3: the log-degree model of Kalofolias (2016), solved with a
+primal-dual method.
 
-Another model than (P): minimize 2 theta z'w + ||w||^2 - sum_i log d_i. theta is chosen by the rule
-of Kalofolias and Perraudin so that the graph has about as many edges as the layer. Stops by its own
-rule, a relative change of `tol`; no edges are dropped afterwards.
+This model differs from (P): minimize 2 theta z'w + ||w||^2 - sum_i log d_i. Kalofolias and
+Perraudin's rule chooses theta so that the graph has about as many edges as the layer. The method
+stops according to its own rule, a relative change of `tol`. No edges are dropped afterwards.
 """
 
 ENVIRONMENT = "modern"

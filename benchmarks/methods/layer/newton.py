@@ -1,10 +1,10 @@
-"""Newton's method of this package as a user calls it: from a cold start, candidate pairs chosen by
-the size and alpha.
+"""This package's Newton method as users call it: from a cold start, with candidate pairs chosen
+based on the size and alpha.
 """
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
-WARM_UP_ROWS = None  # all: which code runs depends on the size
+WARM_UP_ROWS = None  # all rows, because the code that runs depends on the size
 
 
 def learn(X, alpha, tol, theta):

@@ -1,4 +1,4 @@
-"""Newton's method of this package over all pairs, from a cold start."""
+"""This package's Newton method over all pairs, from a cold start."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -1,9 +1,9 @@
 """PyGSP2 2.0.15: the log-degree model of Kalofolias (2016), `graph_log_degree`.
 
-Another model than (P): minimize 2 theta z'w + ||w||^2 - sum_i log d_i, with theta as for
+This model differs from (P): minimize 2 theta z'w + ||w||^2 - sum_i log d_i, with theta as in
 graph_structure_learning. The function divides z by its maximum, which a = b = 1 / (theta max z)
-undoes. Beyond about 300 nodes its default step is longer than the bound for convergence; the step
-here is half that bound. Stops by its own rule, a relative change of `tol`.
+undoes. Above about 300 nodes, its default step exceeds the bound for convergence; the step here is
+half that bound. It stops according to its own rule, a relative change of `tol`.
 """
 
 ENVIRONMENT = "modern"

@@ -1,4 +1,4 @@
-"""RMGL with its defaults, the rows of the links taken as features."""
+"""RMGL with its defaults and the rows of the link matrices as features."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

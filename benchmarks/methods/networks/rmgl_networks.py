@@ -1,4 +1,4 @@
-"""RMGL with its defaults, links given as `rmgl.Network`."""
+"""RMGL with its defaults and links as `rmgl.Network`."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -1,5 +1,5 @@
-"""RMGL with its defaults, links given as `rmgl.Network(..., learn=True)`; acm, whose relations join
-a quarter of all pairs, takes it minutes and is left out.
+"""RMGL with its defaults and links as `rmgl.Network(..., learn=True)`. acm is left out: its
+relations join a quarter of all pairs, and a fit takes minutes.
 """
 
 ENVIRONMENT = "main"

@@ -1,4 +1,4 @@
-"""RMGL with its defaults on the features alone, without links."""
+"""RMGL with its defaults, on the features alone."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
@@ -14,5 +14,5 @@ def cluster(views, n_clusters, seed, n_threads):
 
     features, _ = split(views)
     if not features:
-        raise ValueError("there are no features")
+        raise ValueError("the data set has no features")
     return RMGL(n_clusters, random_state=seed, n_jobs=n_threads).fit_predict(features)

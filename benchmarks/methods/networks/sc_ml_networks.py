@@ -1,5 +1,5 @@
-"""SC-ML as implemented in this package, on the networks and the 15 nearest neighbors of the
-features.
+"""SC-ML as implemented in this package, on the networks and the graphs of 15 nearest
+neighbors in the features.
 """
 
 ENVIRONMENT = "main"

@@ -1,4 +1,4 @@
-"""scikit-learn's SpectralClustering of the sum of all networks, each with a mean degree of one."""
+"""scikit-learn's SpectralClustering on the sum of all graphs, each with a mean degree of one."""
 
 ENVIRONMENT = "main"
 QUICK = True

@@ -1,9 +1,9 @@
-"""scikit-learn's SpectralClustering of nearest neighbors at its defaults, on one table that is
-scaled already.
+"""scikit-learn's SpectralClustering on nearest neighbors, otherwise with its defaults, on one table
+that is already scaled.
 """
 
 ENVIRONMENT = "main"
-WARM_UP_ROWS = None  # all, as for RMGL
+WARM_UP_ROWS = None  # all rows, as for RMGL
 
 
 def cluster(views, n_clusters, seed, n_threads):

@@ -1,5 +1,5 @@
-"""RMGL at its defaults with parts of the automatic choice changed: fields of the `Policy`, or
-parameters.
+"""RMGL with its defaults, except for one part of the automatic choices: a field of the `Policy` or
+a parameter.
 """
 
 ENVIRONMENT = "main"
@@ -19,18 +19,18 @@ DATASETS = (
     "webkb",
 )  # up to 1100 rows
 VARIANTS = {
-    # without the costs of the consensus in the layers of complementary views
+    # without consensus costs in the layers of complementary views
     "without_agreement": {"policy": {"consensus_share": 0.0}},
     "without_auto_scale": {"scale": "minmax"},
-    # without the consensus layer; views are weighed against what they have in common
+    # without the consensus layer; views are weighted by what they have in common
     "without_consensus": {"policy": {"consensus": "never"}},
-    # with fragments taking part in the embedding
+    # with fragments included in the embedding
     "without_fragments": {"policy": {"small_cluster": 0.0}},
     # without the passes in which the embedding guides the layers
     "without_guidance": {"policy": {"guidance": ()}},
-    # with all edges counting in roughness and weights
+    # with all edges included in the roughness and the weights
     "without_informative_edges": {"policy": {"small_component": 0.0}},
-    # with distances as they are
+    # with distances that are not scaled locally
     "without_local_scaling": {"policy": {"local_scaling": False}},
     # without the plain neighbor layer
     "without_neighbors": {"policy": {"neighbor_share": 0.0}},

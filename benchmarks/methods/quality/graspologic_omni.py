@@ -1,5 +1,5 @@
-"""graspologic 3.4.4: omnibus embedding of 15 nearest neighbors in each view, the views' embeddings
-side by side, then k-means.
+"""graspologic 3.4.4: omnibus embedding of the graphs of 15 nearest neighbors in each view, followed
+by k-means on the concatenated embeddings.
 """
 
 ENVIRONMENT = "numpy1"

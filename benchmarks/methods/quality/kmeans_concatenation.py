@@ -1,5 +1,5 @@
-"""k-means on the concatenated views, scaled as RMGL's scale='auto' does and divided by their total
-standard deviations.
+"""k-means on the concatenated views, each scaled as with RMGL's scale='auto' and divided by its
+total standard deviation.
 """
 
 ENVIRONMENT = "main"

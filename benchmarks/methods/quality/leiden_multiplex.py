@@ -1,7 +1,7 @@
-"""leidenalg 0.12, `find_partition_multiplex` with the modularity of Reichardt and Bornholdt, on 15
+"""leidenalg 0.12, `find_partition_multiplex` with Reichardt and Bornholdt's modularity, on the 15
 nearest neighbors in each view.
 
-It chooses the number of clusters itself (resolution 1); the number asked for is not used.
+It chooses the number of clusters itself (resolution 1) and ignores `n_clusters`.
 """
 
 ENVIRONMENT = "modern"

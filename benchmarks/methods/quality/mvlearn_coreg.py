@@ -1,5 +1,5 @@
-"""mvlearn 0.5.0, `MultiviewCoRegSpectralClustering` with its defaults (Gaussian kernel of median
-width, 10 rounds).
+"""mvlearn 0.5.0, `MultiviewCoRegSpectralClustering` with its defaults (Gaussian kernel with
+median width, 10 rounds).
 """
 
 ENVIRONMENT = "modern"

@@ -1,10 +1,10 @@
-"""RMGL with its defaults: everything chosen from the data alone. Its report is made after the timed
-call, and timed apart.
+"""RMGL with its defaults: it chooses everything from the data. The report is computed after the
+timed call and timed separately.
 """
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
-WARM_UP_ROWS = None  # all: which code runs depends on the size
+WARM_UP_ROWS = None  # all rows, because the code that runs depends on the size
 QUICK = True
 RAW = True
 

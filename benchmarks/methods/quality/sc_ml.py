@@ -1,4 +1,4 @@
-"""SC-ML as implemented in this package, on GL-SigRep layers with its defaults."""
+"""SC-ML as implemented in this package, on GL-SigRep layers, with its defaults."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

@@ -1,4 +1,4 @@
-"""scikit-learn's SpectralClustering of 10 nearest neighbors, on the views side by side, each
+"""scikit-learn's SpectralClustering with 10 nearest neighbors, on the concatenated views, each
 divided by its total standard deviation.
 """
 

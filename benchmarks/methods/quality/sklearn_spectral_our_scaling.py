@@ -1,4 +1,4 @@
-"""The concatenation baseline of `sklearn_spectral` on views scaled as RMGL's scale='auto' does."""
+"""The same baseline as `sklearn_spectral`, on views scaled as with RMGL's scale='auto'."""
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]

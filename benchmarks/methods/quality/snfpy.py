@@ -1,5 +1,5 @@
-"""snfpy 0.2.2: similarity network fusion (20 neighbors, mu = 0.5, 20 rounds: its defaults), then
-spectral clustering.
+"""snfpy 0.2.2: similarity network fusion with its defaults (20 neighbors, mu = 0.5, 20 rounds),
+followed by spectral clustering.
 """
 
 ENVIRONMENT = "numpy1"

@@ -1,10 +1,10 @@
-"""`RMGL(n_clusters=K, candidates="approximate")`: nothing is searched exactly but a sample of rows,
-which measures the recall of every layer.
+"""`RMGL(n_clusters=K, candidates="approximate")`: only a sample of rows is searched exactly, to
+measure the recall of every layer.
 """
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba", "pynndescent"]
-WARM_UP_ROWS = 6000  # pynndescent compiles then
+WARM_UP_ROWS = 6000  # enough for pynndescent to compile
 
 
 def cluster(views, n_clusters, seed, n_threads):

@@ -1,13 +1,13 @@
-"""`RMGL(n_clusters=K)`, nothing else given, with seconds and peak memory of its stages and the
-certificates of its layers.
+"""`RMGL(n_clusters=K)` with its defaults, with the time and peak memory of each stage and the
+certificate of each layer.
 
-The report is timed apart, and beyond 200 000 rows not at all: what has been measured by then must
-not be lost.
+The report is timed separately. Above 200,000 rows it is not computed, so that the measurements made
+by then are not lost.
 """
 
 ENVIRONMENT = "main"
 PACKAGES = ["rmgl", "numba"]
-WARM_UP_ROWS = 6000  # enough for lists of neighbors instead of all pairs
+WARM_UP_ROWS = 6000  # enough for neighbor lists instead of all pairs
 MOST_ROWS_OF_REPORT = 200_000
 
 

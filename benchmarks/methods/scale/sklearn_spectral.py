@@ -1,4 +1,4 @@
-"""scikit-learn's SpectralClustering of the same views side by side, in the same run."""
+"""scikit-learn's SpectralClustering on the same views, concatenated, in the same run."""
 
 ENVIRONMENT = "main"
 LARGEST = 100_000

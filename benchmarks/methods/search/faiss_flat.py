@@ -1,5 +1,5 @@
-"""faiss 1.15.1, `IndexFlatL2`: brute force in single precision. The first neighbor found is the row
-itself.
+"""faiss 1.15.1, `IndexFlatL2`: brute force in single precision. The first neighbor it finds is the
+row itself.
 """
 
 ENVIRONMENT = "modern"

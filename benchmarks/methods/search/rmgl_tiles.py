@@ -1,7 +1,7 @@
-"""The search of this package: tiles of products in single precision, with one thread and with all.
+"""This package's search: tiles of products in single precision, with one thread and all threads.
 
-`columns` is the width of the tiles: all columns, or leading principal axes and the length of the
-rest.
+`columns` is the width of the tiles: all columns, or the leading principal axes and the norm of the
+remainder.
 """
 
 ENVIRONMENT = "main"

@@ -1,10 +1,10 @@
-"""All views in one table, scaled as RMGL's scale="auto" does and divided by their total standard
-deviations.
+"""All views in one table, each scaled as with RMGL's scale="auto" and divided by its total standard
+deviation.
 """
 
 
 def concatenated(views):
-    """One array, or sparse rows if one of the views is sparse."""
+    """Return one array, or a sparse matrix if any view is sparse."""
     import numpy as np
 
     from rmgl.matrix import side_by_side, total_variance

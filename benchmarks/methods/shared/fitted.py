@@ -1,5 +1,5 @@
-"""What is recorded of a fitted RMGL, beside its labels: stages, passes over candidate edges,
-rounds, and its report.
+"""The recorded results of an RMGL fit: labels, rounds, passes over candidate edges, edges per node,
+stages, and the report.
 """
 
 

@@ -1,4 +1,4 @@
-"""Data sets with networks: a view that is square holds the weights of one, all others hold
+"""Data sets with networks. A square view holds the weights of a network; all other views hold
 features.
 """
 
@@ -8,7 +8,7 @@ from scipy import sparse
 
 
 def split(views):
-    """The views of features, and the networks."""
+    """Return the feature views and the networks."""
     square = [X.shape[0] == X.shape[1] for X in views]
     return [X for X, own in zip(views, square, strict=True) if not own], [
         X for X, own in zip(views, square, strict=True) if own
@@ -16,8 +16,8 @@ def split(views):
 
 
 def all_graphs(views):
-    """Symmetric graphs for methods that know nothing else: networks as they are, and 15 nearest
-    neighbors of unit rows of features.
+    """Return symmetric graphs for methods that accept only graphs: the networks, unchanged, and
+    graphs of the 15 nearest neighbors of feature rows scaled to length one.
     """
     from sklearn.preprocessing import normalize
 
@@ -29,7 +29,7 @@ def all_graphs(views):
 
 
 def fit_networks(views, n_clusters, seed, n_threads, learn):
-    """RMGL with its defaults on the features, and on the networks as they are or learned again."""
+    """Fit RMGL with its defaults to the features and the networks, which may be learned again."""
     from rmgl import RMGL, Network
 
     features, networks = split(views)

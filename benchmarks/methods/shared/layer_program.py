@@ -1,8 +1,8 @@
 """The layer problem (P) stated for CVXPY.
 
-It is a quadratic program with a diagonal Hessian and a sparse constraint matrix: weights w and
-degrees d are unknowns, tied by S w = d, where S sums the weights at each node. The multipliers of
-that constraint are the dual vector u of the layer problem.
+It is a quadratic program with a diagonal Hessian and a sparse constraint matrix. The unknowns are
+the weights w and degrees d, with S w = d, where S sums the weights at each node. The multipliers of
+this constraint are the dual vector u of the layer problem.
 """
 
 import cvxpy
@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 
 
 def solve(X, alpha, **options):
-    """Weights, dual vector and what the solver says of itself; `options` go to `Problem.solve`."""
+    """Return weights, dual vector and solver statistics. `options` are for `Problem.solve`."""
     n = len(X)
     z = pdist(X, "sqeuclidean")
     i, j = np.triu_indices(n, 1)

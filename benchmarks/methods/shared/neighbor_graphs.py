@@ -1,4 +1,4 @@
-"""One nearest-neighbor graph a view, for methods that start from graphs."""
+"""One nearest-neighbor graph per view, for methods that start from graphs."""
 
 from sklearn.neighbors import kneighbors_graph
 
@@ -6,8 +6,8 @@ N_NEIGHBORS = 15
 
 
 def neighbor_graphs(views):
-    """Symmetric 0/1 matrices (CSR): an edge where either node is among the 15 nearest neighbors of
-    the other.
+    """Return symmetric 0/1 matrices (CSR). Two nodes are joined by an edge if either is among the
+    15 nearest neighbors of the other.
     """
     graphs = [kneighbors_graph(X, N_NEIGHBORS) for X in views]
     return [graph.maximum(graph.T) for graph in graphs]

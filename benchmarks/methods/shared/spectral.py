@@ -1,4 +1,4 @@
-"""scikit-learn's SpectralClustering of 10 nearest neighbors, on the views side by side."""
+"""scikit-learn's SpectralClustering with 10 nearest neighbors, on the concatenated views."""
 
 
 def spectral_labels(table, n_clusters, seed, n_threads):
@@ -15,7 +15,7 @@ def spectral_labels(table, n_clusters, seed, n_threads):
 
 
 def of_spreads(views, n_clusters, seed, n_threads):
-    """Each view is divided by its total standard deviation."""
+    """Cluster the concatenated views, each divided by its total standard deviation."""
     import numpy as np
 
     table = np.hstack([X / np.sqrt(X.var(axis=0).sum()) for X in views])

@@ -1,6 +1,6 @@
-"""A fit with the memory that its stages took, and the certificates of its layers.
+"""A fit with the memory used by each stage and the certificate of each layer.
 
-The callback of `fit` says when a step has ended; what the process held until then belongs to the
+The callback of `fit` marks the end of each step. Memory used up to that point is assigned to the
 stage of that step.
 """
 
@@ -8,14 +8,14 @@ import threading
 import time
 
 STAGES = {"start": "layers", "layers": "layers", "embedding": "embedding"}
-"""Stages of the half steps of the alternation; the first layers and the first embedding are one
-step. All others come before them.
+"""Stages of the half steps of the alternation. The first layers and the first embedding are one
+step. All other steps come earlier.
 """
 SAMPLING_INTERVAL = 0.02
 
 
 def fit(model, views):
-    """Fit a model; the fields of a row beside its labels."""
+    """Fit a model and return the fields of its row in the results, including the labels."""
     ends = []
     with MemoryTrace() as trace:
         began = time.perf_counter()
@@ -33,7 +33,7 @@ def fit(model, views):
 
 
 def steps(ends, began):
-    """Seconds of the steps before the alternation, and of what remains."""
+    """Return the seconds taken by each earlier step and by the alternation."""
     found = {}
     for step, moment in ends:
         name = "alternation" if step in STAGES else step
@@ -56,7 +56,7 @@ def certificate(layer):
 
 
 class MemoryTrace:
-    """Resident memory every 20 ms while it is entered: (time, bytes)."""
+    """Resident memory, sampled every 20 ms inside the `with` block: (time, bytes)."""
 
     def __enter__(self):
         self.samples = []
@@ -81,7 +81,7 @@ class MemoryTrace:
 
 
 def peaks(samples, ends):
-    """The most that the process held in each stage; after the last step labels are found."""
+    """Return the peak memory in each stage. The labels are found after the last step."""
     found = {}
     for moment, used in samples:
         step = next((step for step, until in ends if moment <= until), None)

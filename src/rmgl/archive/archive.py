@@ -141,8 +141,8 @@ def _current_content(index: Any, format: str, version: int, upgrade: Upgrade | N
         raise NotReadable(f"its version is {written!r}, but must be a positive integer")
     if written > version:
         raise NotReadable(
-            f"it was written by a newer rmgl (version {written} of the format; this one reads up "
-            f"to {version}): upgrade rmgl"
+            f"it was written by a newer version of rmgl (format version {written}; this version "
+            f"reads up to {version}): upgrade rmgl"
         )
     content = index.get("content")
     return content if upgrade is None or written == version else upgrade(written, content)

@@ -57,7 +57,7 @@ class Header(NamedTuple):
         return prod(self.shape) * max(self.dtype.itemsize, 8)
 
     def check(self, what: str, n_stored: int) -> None:
-        """Raise `Refused` for Python objects, or for more than the `n_stored` bytes of the file."""
+        """Raise `Refused` for Python objects, or for more than the `n_stored` bytes in the file."""
         if self.dtype.hasobject:
             raise Refused(
                 f"{what} declares Python objects, which are not read: store an array of numbers"
@@ -74,7 +74,7 @@ def read_header(stream: IO[bytes]) -> Header:
     major, minor = npy.read_magic(stream)
     if (major, minor) not in ((1, 0), (2, 0)):
         raise ValueError(
-            f"version {major}.{minor} of NumPy's format cannot be read: save the array again "
+            f"NumPy format version {major}.{minor} cannot be read: save the array again "
             "with numpy.save"
         )
     shape, _, dtype = (

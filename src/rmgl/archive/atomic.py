@@ -1,4 +1,4 @@
-"""Write files and folders completely or not at all. The old ones remain until the new ones are
+"""Write files and folders completely or not at all. The old versions remain until the new ones are
 complete.
 
 Both are written to a hidden folder, the draft, next to their target and are renamed when complete:
@@ -8,12 +8,12 @@ Both are written to a hidden folder, the draft, next to their target and are ren
                                 old/    what it replaces, between the two renames
 
 The system releases the lock of a process that was killed, so the next writer of the same name
-recognizes its draft, restores what the killed process had moved away, and deletes the rest. Files
-get the permissions that `open` would give them.
+recognizes its draft, restores what the killed process had moved away, and deletes everything else.
+Files get the permissions that `open` would give them.
 
 `os.replace` and `filelock` do most of the work. This module adds what they lack: `os.replace`
-cannot replace a folder that has files (`_exchanged`), it always replaces files (`_claim`), and
-nothing deletes the temporary files of a killed process (`clear_leftovers`).
+cannot replace a nonempty folder (`_exchanged`), it always replaces files (`_claim`), and nothing
+deletes the temporary files of a killed process (`clear_leftovers`).
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _locked_draft(target: Path) -> tuple[Path, BaseFileLock | None]:
 
 
 def _exchanged(new: Path, target: Path, old: Path) -> bool:
-    """Move the target away and the new folder to its place. False if another process was first."""
+    """Move the target away and the new folder into place. False if another process was first."""
     shutil.rmtree(old, ignore_errors=True)
     old.mkdir()
     with suppress(FileNotFoundError):
@@ -204,7 +204,7 @@ def _prefix(target: Path) -> str:
 
 
 def _drafts(folder: Path) -> list[Path]:
-    """List the drafts in a folder, both of running and of killed processes."""
+    """List the drafts in a folder, from both running and killed processes."""
     try:
         names = [
             entry.name

@@ -1,4 +1,4 @@
-"""Agreement of the edges of a graph with rows, compared with chance.
+"""How well the edges of a graph agree with rows, compared with chance.
 
 The roughness of rows u on a graph compares its edges with pairs of nodes drawn in proportion to
 their degrees,
@@ -6,9 +6,9 @@ their degrees,
     r = sum_ij p_ij |u_i - u_j|^2 / sum_ij p_i p_j |u_i - u_j|^2
     p_ij = w_ij / sum_ij w_ij,   p_i = sum_j p_ij
 
-so the rows of hubs count in both the numerator and the denominator. It is 1 if neighbors are
-unrelated. Over all orders of the rows, it varies by chance with the standard deviation s of
-Mantel's test. With z = (1 - r) / s, the share of the agreement that is not due to chance is
+so the rows of hubs count in both the numerator and the denominator. The roughness is 1 if neighbors
+are unrelated. Over all permutations of the rows, it varies by chance with the standard deviation s
+from Mantel's test. With z = (1 - r) / s, the share of the agreement that is not due to chance is
 
     f = 1 - 1 / z^2     if z > 1, and 0 otherwise
 
@@ -32,7 +32,7 @@ FEWEST_NODES = 4
 
 @dataclass(frozen=True)
 class Agreed:
-    """Agreement of the edges of a graph with rows."""
+    """How well the edges of a graph agree with rows."""
 
     roughness: float
     """0 if neighbors have the same row, 1 if they are unrelated."""
@@ -70,11 +70,11 @@ def agreement(rows: Floats, adjacency: sparse.csr_array) -> Agreed:
 
 
 def chance_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
-    """Return the standard deviation of the roughness over all orders of the rows, relative to its
-    mean.
+    """Return the standard deviation of the roughness over all permutations of the rows, relative to
+    its mean.
 
     The result is the same as in `rmgl.automatic.weighing.roughness_deviation`, but no table of all
-    pairs is formed.
+    pairs is built.
     """
     n = len(rows)
     squares = np.square(rows).sum(axis=1)
@@ -99,13 +99,13 @@ def chance_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
 
 
 def weights_beyond_chance(shares: Vector) -> Vector:
-    """Compute the weights of views from the shares f of their agreement with the others that are
-    not due to chance.
+    """Compute the weights of views from f, the share of each view's agreement with the others that
+    is not due to chance.
 
         w_m = (1 - F) / M + F f_m / sum f        F = max f
 
-    If no view agrees with the others, it is impossible to know which one is right, and all have
-    equal weights.
+    If no view agrees with the others, there is no way to know which one is right, and all views
+    have equal weights.
 
     Examples
     --------

@@ -1,16 +1,16 @@
 """Choose what users would otherwise tune with labels: alpha, the weights of the views, beta and K.
 
-    learn      one layer per view, the consensus of all views, and the plain neighbor layer
-    count      the number of clusters, if it is not given
-    weigh      views get more weight if their columns agree with one another, and if their layers
+    learn      learn one layer per view, the consensus of all views, and the plain neighbor layer
+    count      choose the number of clusters, if it is not specified
+    weigh      give views more weight if their columns agree with one another, and if their layers
                agree with the common embeddings
-    agree      add costs of the consensus to views that separate only some of the clusters
+    agree      add consensus costs to views that separate only some of the clusters
     guide      learn all layers again, guided by the common embedding
     state      pose the problem for Algorithm 1: alpha_m as found, beta_m proportional to weights
 
-Each step is a function of this module that takes a `State` and returns the next one. Its docstring
-contains its formula. Embeddings are computed without fragments (`rmgl.embedding.labels`), which
-would otherwise be taken for clusters. A `Policy` contains the numbers and rules.
+Each step is a function in this module that takes a `State` and returns the next one. Its docstring
+gives the formula. Embeddings are computed without fragments (`rmgl.embedding.labels`), which would
+otherwise be mistaken for clusters. A `Policy` contains the numbers and rules.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Choice:
     """The problem for Algorithm 1, and the weights of the views."""
 
     problems: list[ViewProblem]
-    """Problem of each view and, if they exist, of the consensus and the neighbor layer."""
+    """Problem for each view and, if they exist, for the consensus and the neighbor layer."""
     n_clusters: int
     weights: Vector
     """Weights of the views, which sum to one."""
@@ -91,8 +91,8 @@ def choose(task: Task, n_clusters: int | None) -> Choice:
 def learn(task: Task, n_clusters: int | None) -> State:
     """Learn the layers of the views, the consensus and the neighbor layer.
 
-    If views are complementary, an entity that is missing from one of them belongs to several
-    clusters. It would connect them, so it is left out.
+    If views are complementary, an entity that is missing from one of them fits several clusters. It
+    would connect them, so it is left out.
     """
     task.run.stage("neighbors")
     views, complete = task.views, task.views.in_all
@@ -120,7 +120,7 @@ def first_state(task: Task, layers: list[Learned], n_clusters: int | None) -> St
 
 
 def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) -> bool:
-    """Return whether the given entities are enough to learn everything from them."""
+    """Return whether these entities are enough to learn everything from."""
     views, policy = task.views, task.policy
     per_cluster = policy.rows_per_cluster * (2 if n_clusters is None else n_clusters)
     needed = max(policy.complete_share * views.n_rows, per_cluster)
@@ -133,7 +133,7 @@ def can_do_with(task: Task, entities: NDArray[np.intp], n_clusters: int | None) 
 def is_complementary(state: State) -> bool:
     """Return whether each view separates only some of the clusters.
 
-    If the number of clusters is not set, use the largest number of its range. With fewer clusters,
+    If the number of clusters is not set, use the largest number in its range. With fewer clusters,
     those that only some of the views separate would merge.
     """
     if not state.n_clusters:
@@ -154,7 +154,7 @@ def count(state: State) -> State:
 
 
 def count_once(state: State) -> State:
-    """Choose the number of clusters of the sum of the layers, ignoring known labels."""
+    """Choose the number of clusters from the sum of the layers, ignoring known labels."""
     task, graph = state.task, state.sum_of(state.layers, state.layer_weights)
 
     def going(part: float) -> bool:
@@ -170,8 +170,8 @@ def weigh(state: State) -> State:
     roughness of view m.
 
     The part of a view depends on its reliability (`rmgl.views.halves`). The consensus has as much
-    weight as all views together. A single view has all the weight. If some views are networks,
-    the less views agree, the more equal their weights (`rmgl.automatic.beyond_chance`).
+    weight as all views together. A single view has all the weight. If some views are networks, the
+    less the views agree, the more equal their weights are (`rmgl.automatic.beyond_chance`).
     """
     if len(state.task.views.names) == 1:
         return replace(state, weights=state.layer_weights)
@@ -188,8 +188,8 @@ def weigh(state: State) -> State:
 def measure(state: State) -> Measured:
     """Measure how well the layers of the views agree with two common embeddings.
 
-    One is the embedding of all layers together. The other is that of the consensus, if there is
-    one.
+    The first is the embedding of all layers together. The second is the embedding of the consensus,
+    if there is one.
 
     If views share their clusters, neighbors in a view are also neighbors in the consensus. If each
     view separates only some of the clusters, its layer has edges between clusters that it merges,
@@ -227,8 +227,8 @@ def measure_beyond_chance(state: State) -> Measured:
     """Measure how well each view agrees with the embedding of all others, compared with chance.
 
     A sparse network always agrees with an embedding to which it contributes, so the embedding
-    leaves it out. A network may also agree with the rows of other views. No embedding is needed for
-    that.
+    leaves it out. A network may also agree with the rows of other views; that comparison needs no
+    embedding.
     """
     views, smoothing = state.of_views, state.task.spaces.smoothing
     agreed = [agreement(state.embed_others(item), state.informative(item)) for item in views]
@@ -246,7 +246,7 @@ def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vecto
     """Return the minimum roughness of every view on the embeddings of the other views, ignoring its
     copies.
 
-    Fragments stay in these embeddings. A view that merges clusters has many of them, but they
+    Fragments stay in these embeddings. A view that merges clusters has many fragments, but they
     hardly affect the roughness over all edges of another view.
     """
     embeddings = (state.embed([item], np.ones(1), min_size=0.0) for item in state.of_views)
@@ -259,8 +259,7 @@ def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vecto
 def agree(state: State) -> State:
     """Learn layers of complementary views again, with costs z_ij + s c_ij.
 
-    Here c_ij are the costs in the consensus, and s increases with the excess of the views'
-    roughness.
+    Here c_ij are the costs in the consensus, and s increases with the views' excess roughness.
     """
     task, consensus, measured = state.task, state.consensus, state.measured
     share = 0.0 if measured is None else task.policy.share_of_consensus(measured.excess)
@@ -284,8 +283,8 @@ def agree(state: State) -> State:
 def guide(state: State) -> State:
     """Learn all layers again with costs z_ij + g/2 |u_i - u_j|^2.
 
-    Here u_i are the unit rows of the common embedding, and g is the strength of the guidance. An
-    edge between entities that are far apart in the common graph costs more.
+    Here u_i are the unit rows of the common embedding, and g is the guidance strength. An edge
+    between entities that are far apart in the common graph costs more.
     """
     task, rows = state.task, None
     strengths = task.policy.guidance
@@ -303,7 +302,7 @@ def guide(state: State) -> State:
 def guided_by(
     state: State, rows: NDArray[np.float64], is_last: bool, item: Learned, check: Check
 ) -> Learned:
-    """Learn a layer again with the squared distances of rows as part of its costs."""
+    """Learn a layer again with the squared distances between rows added to its costs."""
     if item.layer.given:
         return item
     candidates = item.candidates.guided(item.own(rows), check, is_last)
@@ -322,7 +321,7 @@ def guided_by(
 
 
 def learned_again(task: Task, item: Learned, candidates: Candidates, check: Check) -> Learned:
-    """Learn a layer again from other costs, with as many edges as before."""
+    """Learn a layer again from different costs, with as many edges as before."""
     solved = solve_for_edges(
         item.layer.origin,
         candidates,
@@ -337,7 +336,7 @@ def learned_again(task: Task, item: Learned, candidates: Candidates, check: Chec
 def state_problem(state: State) -> Choice:
     """Pose the problem for Algorithm 1, with beta_m = coupling N / (2K) w_m / max w.
 
-    Rows of Q in two different clusters of N/K entities have the squared distance 2K/N.
+    The squared distance between rows of Q in two different clusters of N/K entities is 2K/N.
     """
     task, weights = state.task, state.layer_weights
     n, policy, measured = task.views.n_rows, task.policy, state.measured
@@ -365,8 +364,8 @@ def state_problem(state: State) -> Choice:
 
 
 def problem_of(item: Learned, beta: float, n_entities: int) -> ViewProblem:
-    """Return the problem of a layer, which starts from its potentials. A given layer is not
-    changed.
+    """Return the problem for a layer, starting from its potentials. A layer that is given rather
+    than learned is not changed.
     """
     layer = item.layer
     if layer.given:
@@ -377,8 +376,8 @@ def problem_of(item: Learned, beta: float, n_entities: int) -> ViewProblem:
 
 
 def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learned:
-    """Return a layer without the edges of all entities except the given ones, for comparison with
-    others.
+    """Return a layer that keeps only the edges among some entities, for comparison with other
+    layers.
     """
     graph = item.layer.among_all(n_entities).adjacency[entities][:, entities]
     return replace(item, layer=replace(item.layer, adjacency=sparse.csr_array(graph), nodes=None))

@@ -1,7 +1,7 @@
 """The consensus: a layer learned from the concatenated views, each divided by its spread.
 
 If each view separates only some of the clusters, the layers of the views are learned again with
-costs of the consensus added to their own (`Agreement`).
+consensus costs added to their own (`Agreement`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rmgl.views.views import Views
 CONSENSUS = "consensus"
 UNKNOWN_DISTANCE = 0.7
 """Squared distance that a view adds to a pair of entities if it lacks one of them, relative to its
-mean squared distance. It is also used to place new rows, whatever the policy of the fit."""
+mean squared distance. It is also used to place new rows, whatever the policy in the fit."""
 
 ConsensusRule = Callable[[Views], bool]
 """rule(views) -> whether several views get a consensus layer."""
@@ -43,27 +43,25 @@ class Agreement:
     to fewer than `views_in_common`.
     """
     most_incomplete: int = ranged(5000, 0, 1e9)
-    """Maximum number of entities for a consensus layer of incomplete views, which uses all pairs.
+    """Maximum number of entities for a consensus layer from incomplete views, which uses all pairs.
     """
     smoother: float = ranged(3.0, 0.0, 100.0)
     """Multiple of the consensus roughness that the mean roughness of the views must exceed for the
     views to disagree with the consensus.
     """
     complementary: float = ranged(0.1, 0.0, 1.0)
-    """Minimum excess of the views' roughness for views to be considered complementary.
-    Complementary views each separate only some of the clusters, and entities that are missing from
-    a view are placed after the fit."""
+    """Minimum excess roughness for views to be considered complementary. Complementary views each
+    separate only some of the clusters, and entities that are missing from a view are placed after
+    the fit."""
     complete_share: float = ranged(0.5, 0.0, 1.0)
     """Minimum share of the entities that must be in all views for the other entities to be placed
     after the fit.
     """
     consensus_share: float = ranged(4.0, 0.0, 100.0)
-    """Maximum multiple of the costs of the consensus that is added to the costs of complementary
-    views.
-    """
+    """Maximum multiple of the consensus costs that is added to the costs of complementary views."""
     disagreement: tuple[float, float] = ranged((0.25, 0.35), 0.0, 1.0)
-    """Two values of the excess of the views' roughness. Costs of the consensus begin to be added at
-    the first, and are added in full at the second.
+    """Two values of the views' excess roughness. Consensus costs begin to be added at the first
+    value, and are added in full at the second.
     """
 
     def has_consensus(self, views: Views) -> bool:
@@ -79,7 +77,7 @@ class Agreement:
         return bool(rule(views, **built_in))
 
     def share_of_consensus(self, excess: float) -> float:
-        """Return the multiple of the consensus costs that is added for a given excess."""
+        """Return the multiple of the consensus costs that is added for this excess."""
         least, most = self.disagreement
         return self.consensus_share * float(np.clip((excess - least) / (most - least), 0.0, 1.0))
 
@@ -116,7 +114,7 @@ def consensus_name(names: Sequence[str]) -> str:
 def incomplete_space(spaces: Spaces) -> Square:
     """Return the space of sum_m |x_i - x_j|^2 over views from which some entities are missing.
 
-    A view that counts in full has a total variance of 1. Its mean squared distance is then 2, and
+    A view with full weight has a total variance of 1. Its mean squared distance is then 2, and
     it adds 1.4 if one of the two entities is missing from it.
     """
     views = spaces.views
@@ -133,8 +131,8 @@ def incomplete_space(spaces: Spaces) -> Square:
 def consensus_costs(
     candidates: Candidates, space: Space, nodes: NDArray[np.intp] | None, share: float
 ) -> AddedCosts:
-    """Return a multiple of the costs in the consensus for any pairs of the given entities (None for
-    all).
+    """Return a multiple of the consensus costs for any pairs of these entities (None for all
+    entities).
     """
     scaling = candidates.scaling
     if nodes is not None and scaling is not None:

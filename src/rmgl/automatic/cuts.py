@@ -20,7 +20,7 @@ MANY_NODES = 10_000
 """Number of nodes above which stability is measured on half as many draws."""
 
 Going = Callable[[float], bool]
-"""going(part) -> whether there is time to continue. `part` is the finished share of the work."""
+"""going(part) -> whether there is time to continue. `part` is the share of the work done so far."""
 
 
 def always(part: float) -> bool:
@@ -35,7 +35,7 @@ def is_peak(values: Floats, at: int) -> bool:
 
 @dataclass
 class Cuts:
-    """Cuts of a graph so far, by number of parts."""
+    """Cuts of a graph made so far, by number of parts."""
 
     graph: sparse.csr_array
     random_state: np.random.RandomState
@@ -49,8 +49,8 @@ class Cuts:
     """Eigenvectors and eigenvalues of the normalized Laplacian."""
 
     def find_vectors(self, count: int) -> None:
-        """Find the eigenvectors of the `count` smallest eigenvalues, but not more than there are
-        nodes.
+        """Find the eigenvectors for the `count` smallest eigenvalues, or for all of them if there
+        are fewer nodes.
         """
         spectrum = smallest_eigenvectors(
             self.graph,
@@ -61,7 +61,7 @@ class Cuts:
         self.vectors, self.values = spectrum.vectors, spectrum.values
 
     def add_all(self, more: Sequence[int], going: Going) -> None:
-        """Cut the graph into the given numbers of parts while there is time, and at least once."""
+        """Cut the graph into these numbers of parts while there is time, but at least once."""
         for place, k in enumerate(more):
             if self.parts and not going(0.5 * place / len(more)):
                 return
@@ -75,8 +75,8 @@ class Cuts:
         self.silhouette[number] = silhouette(unit_rows(self.vectors[:, :number]), labels)
 
     def find_stability(self, numbers: Sequence[int], n_draws: int, going: Going = always) -> None:
-        """Measure the stability of some cuts: their mean agreement with cuts of random four fifths
-        of the nodes, using as many draws as time allows.
+        """Measure the stability of some cuts: their mean agreement with cuts of random subsets of
+        four fifths of the nodes, using as many draws as time allows.
         """
         n = self.graph.shape[0]
         n_draws = n_draws if n <= MANY_NODES else max(1, n_draws // 2)
@@ -89,7 +89,7 @@ class Cuts:
             self.stability.update(zip(numbers, np.mean(found, axis=0).tolist(), strict=True))
 
     def find_again(self, numbers: Sequence[int], nodes: Indices) -> Floats:
-        """Return the adjusted Rand index of each cut with the cut of the subgraph of the given
+        """Return the adjusted Rand index between each cut and the cut of the subgraph on these
         nodes.
         """
         again = parts_of(

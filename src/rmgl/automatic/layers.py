@@ -41,7 +41,7 @@ NEIGHBORS = "neighbors"
 PLAIN_NEIGHBORS = 9
 """Number of neighbors of every entity in the neighbor layer."""
 NETWORK_TOL = 1e-6
-"""KKT residual of the layer of a network that is learned again."""
+"""KKT residual of a network layer that is learned again."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Task:
     tied: bool = True
     """Whether known labels change the costs of the layers."""
     alike: Indices | None = None
-    """Numbers of the entities, with the same number for copies. None if copies are not known."""
+    """Entity numbers; copies have the same number. None if copies are not known."""
 
     @property
     def views(self) -> Views:
@@ -80,8 +80,8 @@ class Task:
 
     @cached_property
     def has_consensus(self) -> bool:
-        """Whether a consensus is learned. Networks contribute to it by rows that are smoothed along
-        them.
+        """Whether a consensus is learned. Networks contribute to it through rows that are smoothed
+        over them.
         """
         if self.views.all_rows:
             return self.policy.has_consensus(self.views)
@@ -104,7 +104,7 @@ class Task:
     def neighbor_share(self) -> float:
         """Weight of the neighbor layer relative to that of all other layers.
 
-        Rows that are smoothed along networks fall into more small groups, which the neighbor layer
+        Rows that are smoothed over networks fall into more small groups, which the neighbor layer
         must connect. If there are few entities, learned layers are uncertain
         (`rmgl.automatic.small`).
         """
@@ -138,7 +138,7 @@ class Task:
         def among(name: str, pairs: Any) -> Any:
             if isinstance(pairs, str | int):
                 return pairs
-            rows = self.views[name].entities  # of a given graph
+            rows = self.views[name].entities  # if the pairs are a user-supplied graph
             places = entities if rows is None else np.searchsorted(rows, entities)
             return pairs[places][:, places]
 
@@ -250,7 +250,7 @@ def learn(task: Task, origin: Origin, space: Space, check: Check) -> Learned:
 def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
     """Find the neighbor layer of the concatenated views. Returns None if there is none.
 
-    Rows of zeros are compared like any others. If the candidate pairs of the consensus, or of a
+    Rows of zeros are compared like any other rows. If the candidate pairs of the consensus, or of a
     single view, are lists, they already contain the nearest neighbors.
     """
     members = task.spaces.of_members
@@ -274,12 +274,12 @@ def find_neighbors(task: Task, layers: Sequence[Learned]) -> Layer | None:
 
 
 def neighbor_layer(origin: Origin, lists: Sequence[NearBlock]) -> Layer | None:
-    """Return the layer of closed lists of nearest neighbors. None if it has no edge.
+    """Return the layer built from closed nearest-neighbor lists. None if it has no edges.
 
     Every entity gives a weight of 1 to each of the nine nearest entities that differ from it.
     Entities that are tied for the last places share them. Copies get no weight, because they say no
-    more about the position of an entity than the entity itself does. The weight of an
-    edge is the mean of the weights that its ends give to each other, before all weights are scaled.
+    more about the position of an entity than the entity itself does. The weight of an edge is the
+    mean of the weights that its two nodes give each other, before all weights are scaled.
     """
     n = sum(block.nodes.size for block in lists)
     given = sum((graph_of(block, n) for block in lists), start=sparse.csr_array((n, n)))

@@ -8,14 +8,16 @@ times the square of the *silhouette*:
                 the center of its own part, and b its distance from the nearest other center
 
 All K with at least three quarters of the largest score are considered indistinguishable from the
-best one. They form its *range*, unless the eigengap of the best K is 0.9 or more: then the range is
-this K alone. *Stability* is measured for the range, and for peaks of the score beside it:
+best one. They form its *range*, unless the eigengap of the best K is 0.9 or more; in that case, the
+range is that K alone. *Stability* is measured for the range, and for peaks of the score on either
+side of it:
 
-    stability   mean adjusted Rand index with the parts found on random four fifths of the nodes
+    stability   mean adjusted Rand index with the parts found on random subsets that contain four
+                fifths of the nodes
 
 The chosen K is the best one, or a smaller peak of the score in its range with a larger product of
-score and stability. K goes up to 30, and then up to 60 and 120 as long as the largest K is in the
-range. To add a rule, write a function and add it to `NUMBER_RULES`.
+score and stability. K goes up to 30, and then up to 60 and 120 as long as the largest K tried is in
+the range. To add a rule, write a function and add it to `NUMBER_RULES`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from rmgl.running.checkpoint import Checkpoint
 BESIDE = 2
 """Maximum number of resolutions shown on each side of the chosen one."""
 MOST_RESAMPLED = 10
-"""Maximum number of K in the range whose stability is measured: those with the largest scores."""
+"""Maximum number of K in the range whose stability is measured (those with the best scores)."""
 
 NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
 """rule(graph, random_state) -> the number of clusters, with the evidence for it."""
@@ -54,14 +56,14 @@ class Counting:
     """Rule for choosing the number of clusters if n_clusters="auto": "silhouette" (modularity times
     the square of the silhouette), or rule(graph, random_state) -> NumberOfClusters."""
     ranges: tuple[tuple[int, int], ...] = ((30, 1), (60, 2), (120, 4))
-    """Numbers to try. A pair (largest, step) extends them up to `largest` in steps of `step`."""
+    """Numbers to try. Each pair (largest, step) extends them up to `largest` in steps of `step`."""
     rows_per_cluster: float = ranged(6.0, 1.0, 1e9)
-    """Minimum mean size of a cluster. Entities that are missing from a view are placed after the
-    fit only if at least this many entities per cluster are in all views."""
+    """Minimum mean cluster size. Entities missing from a view are placed after the fit only if at
+    least this many entities per cluster are in all views."""
     draws: int = ranged(4, 1, 1000)
     """Number of random subsets of four fifths of the entities on which stability is measured."""
     stable: float = ranged(0.8, 0.0, 1.0)
-    """Minimum stability of a resolution that is shown. The confidence in the chosen number can be
+    """Minimum stability for a resolution to be shown. The confidence in the chosen number can be
     high only if its stability and its silhouette are at least this value."""
     clear: float = ranged(0.75, 0.0, 1.0)
     """Minimum score, relative to the best score, at which a number of clusters is considered
@@ -76,7 +78,7 @@ class Counting:
         checkpoint: Checkpoint | None = None,
         going: Going = always,
     ) -> NumberOfClusters:
-        """Choose the number of clusters of a graph. Built-in rules store eigenvectors in a
+        """Choose the number of clusters in a graph. Built-in rules store eigenvectors in a
         checkpoint. If `going` returns False, they stop with the best number so far.
         """
         rule: Callable[..., Any] = find_rule("number", self.number, NUMBER_RULES)
@@ -84,8 +86,8 @@ class Counting:
         number = rule(graph, random_state, *built_in)
         if not isinstance(number, NumberOfClusters):
             raise ValueError(
-                "policy: the rule for the number of clusters returned a "
-                f"{type(number).__name__}, but must return a NumberOfClusters"
+                "policy: the rule for the number of clusters returned an object of "
+                f"type {type(number).__name__}, but must return a NumberOfClusters"
             )
         number.check(graph.shape[0])
         return number
@@ -106,7 +108,7 @@ class NumberOfClusters:
     resolutions: Indices | None = None
     """Numbers for which the graph has stable parts, and the chosen number."""
     parts: Indices | None = None
-    """Labels of the parts of the graph, with one row per resolution. None if unknown."""
+    """Labels of the graph's parts, with one row per resolution. None if unknown."""
     stable: float = Counting.stable
     """Minimum stability at which a resolution counts as recovered."""
     clear: float = Counting.clear
@@ -114,13 +116,13 @@ class NumberOfClusters:
     apart: float = Counting.apart
     """Minimum eigengap of the best number at which its range contains no other number."""
     silhouette: Floats | None = None
-    """Mean silhouette of the rows of the embedding. None in evidence from earlier versions."""
+    """Mean silhouette of the embedding rows. None in evidence from earlier versions."""
 
     former_fields: ClassVar[tuple[str, ...]] = ("very_stable",)
     """Fields that files from earlier versions may contain. They are ignored."""
 
     def at_least(self, least: int) -> NumberOfClusters:
-        """Return the best number of at least `least`, without the parts of the graph."""
+        """Choose the best number that is at least `least`, and drop the parts of the graph."""
         if self.chosen >= least:
             return self
         enough = self.candidates >= least
@@ -136,30 +138,28 @@ class NumberOfClusters:
         return replace(self, chosen=least, resolutions=None, parts=None, **longer)
 
     def in_order(self, order: Indices) -> NumberOfClusters:
-        """Return the evidence for nodes in another order."""
+        """Return the evidence with the nodes in another order."""
         return self if self.parts is None else replace(self, parts=self.parts[:, order])
 
     def check(self, n_nodes: int) -> None:
-        """Raise an error if evidence from a file cannot belong to this number of nodes."""
+        """Raise an error if evidence from a file cannot belong to a graph with this many nodes."""
         sound_indices("the candidate numbers of clusters", self.candidates, n_nodes + 1)
         names = ("modularity", "eigengap", "stability", "silhouette")
         known = [name for name in names if getattr(self, name) is not None]
         for name in known:
             values = getattr(self, name)
             sound_numbers(
-                f"the {name} of numbers of clusters", np.nan_to_num(values), self.candidates.shape
+                f"the {name} of the candidates", np.nan_to_num(values), self.candidates.shape
             )
         if self.chosen not in self.candidates or self.chosen < 1:
             raise Unsound(f"the chosen number of clusters, {self.chosen}, is not a candidate")
         if (self.resolutions is None) != (self.parts is None):
-            raise Unsound(
-                "there are resolutions without their parts, or parts without their resolutions"
-            )
+            raise Unsound("there are resolutions without parts, or parts without resolutions")
         if self.resolutions is not None and self.parts is not None:
             self._check_parts(self.resolutions, self.parts, n_nodes)
 
     def _check_parts(self, resolutions: Indices, parts: Indices, n_nodes: int) -> None:
-        """Raise an error if parts from a file are not those of the resolutions."""
+        """Raise an error if parts from a file do not match the resolutions."""
         known = np.isin(resolutions, self.candidates).all() and self.chosen in resolutions
         complete = parts.ndim == 2 and parts.shape[:1] == resolutions.shape
         if not known or not complete or (np.diff(resolutions) <= 0).any():
@@ -186,14 +186,14 @@ class NumberOfClusters:
 
     @property
     def rivals(self) -> list[int]:
-        """Return the K that are indistinguishable from the best one by their score. If the graph
-        nearly falls into that many components, return only the best one.
+        """Return every K whose score is indistinguishable from the best score. If the graph nearly
+        falls into as many components as the best K, return only the best K.
         """
         score, best = self.score, int(self.score.argmax())
         if self.eigengap[best] >= self.apart:
             return [int(self.candidates[best])]
         near = score >= self.clear * score[best]
-        near[best] = True  # also where no score is positive
+        near[best] = True  # even if no score is positive
         return [int(k) for k in self.candidates[near]]
 
     @property
@@ -208,7 +208,7 @@ class NumberOfClusters:
 
         It is high if the range is narrow (within one, or within a fifth, of the chosen number),
         there are many nodes, and the parts are recovered on subsets of the nodes and well separated
-        in the embedding. Two halves of one cloud are often recovered, but not well separated.
+        in the embedding. Two halves of a single cloud are often recovered, but not well separated.
         """
         least, most = self.range
         near = max(self.chosen - least, most - self.chosen) <= max(1.0, 0.2 * self.chosen)
@@ -223,10 +223,15 @@ class NumberOfClusters:
         at, (least, most) = self._at(self.chosen), self.range
         good = "" if self.silhouette is None else f", silhouette {self.silhouette[at]:.2f}"
         known = f"{self.stability[at]:.2f}" if np.isfinite(self.stability[at]) else "not measured"
-        others = "no other number does" if least == most else f"{least} to {most} do"
+        near = "or" if most - least == 1 else "to"
+        others = (
+            "no other number fits about as well"
+            if least == most
+            else f"{least} {near} {most} clusters fit about equally well"
+        )
         return (
             f"chosen from {self.candidates[0]} to {self.candidates[-1]}: modularity "
-            f"{self.modularity[at]:.3f}{good} and stability {known}; {others} about as well; "
+            f"{self.modularity[at]:.3f}{good} and stability {known}; {others}; "
             f"confidence {self.confidence}"
         )
 
@@ -239,7 +244,7 @@ class NumberOfClusters:
         return [self._row(k) | {"sentence": self._sentence(k)} for k in shown]
 
     def _row(self, k: int) -> dict[str, object]:
-        """Return the scores of a number of clusters. None for a score that is not known."""
+        """Return the scores for one number of clusters. None for a score that is not known."""
         names = ("score", "modularity", "silhouette", "stability", "eigengap")
         at, columns = self._at(k), [getattr(self, name) for name in names]
         values = [np.nan if column is None else float(column[at]) for column in columns]
@@ -260,14 +265,14 @@ class NumberOfClusters:
         return int(np.flatnonzero(self.candidates == k)[0])
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row per number of clusters that was tried."""
+        """Return a pandas DataFrame with one row for each number of clusters tried."""
         import pandas as pd
 
         rows = [self._row(k) for k in self.candidates.tolist()]
         return pd.DataFrame(rows).assign(chosen=self.candidates == self.chosen)
 
     def _repr_html_(self) -> str:
-        """Return HTML for notebooks: the number, the reason for it, and the tried numbers."""
+        """Return HTML for notebooks: the number, the reason for it, and the numbers tried."""
         return as_html(self.to_frame(), f"{self.chosen} clusters, {self.reason}")
 
     def as_dict(self) -> dict[str, object]:
@@ -310,10 +315,10 @@ NUMBER_RULES: dict[str, NumberRule] = {"silhouette": by_silhouette}
 
 
 def find_cuts(cuts: Cuts, numbers: Counting, going: Going) -> None:
-    """Cut the graph into 2, 3, ... parts, and into the numbers next to the best one that the steps
-    left out.
+    """Cut the graph into 2, 3, ... parts, and then into the numbers of parts around the best one
+    that larger steps skipped.
 
-    The next range is tried as long as the last number is about as good as the best one.
+    Larger numbers are tried as long as the largest one so far is about as good as the best one.
     """
     largest = max(2, int(cuts.graph.shape[0] // numbers.rows_per_cluster))
     for last, step in numbers.ranges:
@@ -330,7 +335,7 @@ def find_cuts(cuts: Cuts, numbers: Counting, going: Going) -> None:
 
 
 def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
-    """Return the numbers between the best one and its neighbors that were not tried."""
+    """Return the untried numbers between the best one and its nearest tried numbers."""
     tried, best = cuts.numbers, evidence_of(cuts, numbers).chosen
     at = tried.index(best)
     beside = tried[max(0, at - 1) : at + 2]
@@ -338,7 +343,7 @@ def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
 
 
 def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
-    """Return the evidence from the cuts so far, with the number that has the largest score."""
+    """Return the evidence from the cuts so far, and choose the number with the largest score."""
     tried = cuts.numbers
     number = NumberOfClusters(
         tried[0],
@@ -355,7 +360,7 @@ def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
 
 
 def worth_resampling(number: NumberOfClusters) -> list[int]:
-    """Return the best numbers of the range, and the best peaks of the score on each side of the
+    """Return the best numbers in the range, and the best peaks of the score on each side of the
     chosen number.
     """
     candidates, score = number.candidates, number.score
@@ -368,8 +373,8 @@ def worth_resampling(number: NumberOfClusters) -> list[int]:
 
 
 def coarser_if_as_good(number: NumberOfClusters) -> NumberOfClusters:
-    """Return the evidence after choosing the number with the largest product of score and stability
-    among the best number and the coarser peaks of the score in its range.
+    """Among the best number and the coarser peaks of the score in its range, choose the number with
+    the largest product of score and stability.
     """
     best, score = number.chosen, number.score
     values = {
@@ -382,7 +387,7 @@ def coarser_if_as_good(number: NumberOfClusters) -> NumberOfClusters:
 
 
 def _stable_beside(number: NumberOfClusters) -> list[int]:
-    """Return the most stable resolutions that are coarser and finer than the chosen one, which are
+    """Return the most stable resolutions that are coarser or finer than the chosen one and are
     peaks among the measured stabilities.
     """
     measured = np.flatnonzero(np.isfinite(number.stability))

@@ -41,7 +41,7 @@ class Guidance:
     costs 1 more."""
     neighbor_share: float = ranged(0.2, 0.0, 100.0)
     """Weight of the neighbor layer in the common graph, relative to that of all other layers. 0
-    means that there is no such layer. With few entities (see `few_entities`), the weight is larger.
+    means no neighbor layer. With few entities (see `few_entities`), the weight is larger.
     """
 
 

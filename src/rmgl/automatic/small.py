@@ -5,9 +5,9 @@ continuously below that. Two decisions depend on it:
 
 - Learned layers and the neighbor layer differ most if there are few entities. The weight of the
   neighbor layer, relative to that of all other layers, is at least the doubt.
-- Between one and three standard deviations above chance, it is not known whether the halves of the
-  columns of a view confirm each other. A view counts for at least the doubt times the position of
-  its deviation on the scale from one (0) to three (1).
+- Between one and three standard deviations above chance, it is not known whether the two halves of
+  a view's columns support each other. Such a view gets at least part of its full weight: the doubt
+  times the position of its deviation on a scale from one (0) to three (1).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FEW_ENTITIES = 100
 
 
 def doubt_of(n_entities: int, few: int = FEW_ENTITIES) -> float:
-    """Return the doubt about results from this number of entities, from 0 to 1.
+    """Return the doubt about results from this many entities, from 0 to 1.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def doubt_of(n_entities: int, few: int = FEW_ENTITIES) -> float:
 
 
 def undecided(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the position of deviations from chance on the scale from 0 (one deviation) to 1
+    """Return the position of deviations from chance on a scale from 0 (one deviation) to 1
     (certain).
 
     Examples

@@ -1,7 +1,7 @@
-"""Rows of features smoothed along networks. Networks contribute to the consensus in this way,
-because it is learned from rows.
+"""Feature rows smoothed over networks. This is how networks contribute to the consensus, which is
+learned from rows.
 
-A row moves toward the rows of its neighbors in the networks,
+Each row moves toward the rows of its neighbors in the networks,
 
     y_i = ((1 - s) x_i + s sum_j p_ij y_j) / (1 - s + s sum_j p_ij)
     p_ij = w_ij / sqrt(d_i d_j),   s = 2/3
@@ -9,11 +9,11 @@ A row moves toward the rows of its neighbors in the networks,
 In this mean, a neighbor with many edges counts less, and an entity with many neighbors moves toward
 them more. With several networks, p_ij is the mean over the networks that contain entity i. An
 entity without edges keeps its row, and an entity whose row is missing gets the mean of its
-neighbors. The equation is solved by iteration.
+neighbors' rows. The equation is solved by iteration.
 
 If a view has more than 100 columns, its leading 100 principal axes (without centering) are smoothed
 instead of the columns, because smoothed rows are dense and the remaining axes contain little but
-noise. Rows of length one are scaled to length one again at the end.
+noise. Rows of length one are rescaled to length one at the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rmgl.running.threads import is_small
 from rmgl.views.views import Views
 
 NETWORK_SHARE = 2 / 3
-"""Share s of the neighbors in a row."""
+"""Share s of the neighbors in a smoothed row."""
 AXES = 100
 """Maximum number of principal axes of a view."""
 STEPS = 40
@@ -43,18 +43,18 @@ SMOOTHED_ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Views of features with rows that are smoothed along the networks."""
+    """Feature views whose rows are smoothed over the networks."""
 
     views: Views
     """All views that the model is fitted on, scaled."""
     members: tuple[int, ...]
-    """Positions of the views of features."""
+    """Positions of the feature views."""
     share: float = NETWORK_SHARE
 
     @classmethod
     def possible(cls, views: Views, members: Sequence[int]) -> bool:
-        """Return whether there are complete rows to smooth along networks, and whether they fit
-        into memory.
+        """Return whether there are complete rows to smooth over networks, and whether they fit in
+        memory.
         """
         if views.has_gaps or not members or any(views[view].rows is None for view in members):
             return False
@@ -63,7 +63,7 @@ class Smoothing:
 
     @classmethod
     def along(cls, views: Views, members: Sequence[int]) -> Smoothing | None:
-        """Return the rows smoothed along the networks. None if there are no such rows, or if no
+        """Return the rows smoothed over the networks. None if there are no such rows, or if no
         network agrees with them.
         """
         if not views.graphs or not cls.possible(views, members):
@@ -143,7 +143,7 @@ class Smoothing:
         return found
 
     def _filled(self, view: int, new: Views, rows: Indices) -> Matrix:
-        """Return new rows with missing cells replaced by the means of the fitted rows."""
+        """Return new rows with missing cells replaced by the column means of the fitted rows."""
         X, gaps = new[view].matrix[rows], new[view].gaps
         if gaps is None:
             return X
@@ -186,11 +186,10 @@ class Smoothing:
 
 
 def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[Floats]) -> sparse.csr_array:
-    """Return the mean of w_ij / sqrt(d_i d_j) over the networks in which the entity of row i has
-    edges.
+    """Return the mean of w_ij / sqrt(d_i d_j) over the networks in which entity i has edges.
 
-    The rows may be new entities. The columns are the fitted entities, which have the given degrees
-    in each network.
+    The rows may be new entities. The columns are the fitted entities, and `degrees` contains their
+    degrees in each network.
 
     Examples
     --------

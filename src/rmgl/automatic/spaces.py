@@ -32,11 +32,11 @@ class Spaces:
     are too many rows.
     """
     few_entities: int = field(default=FEW_ENTITIES, kw_only=True)
-    """Number of entities below which it is in doubt whether a view is reliable."""
+    """Number of entities below which the reliability of a view is in doubt."""
 
     @classmethod
     def of(cls, views: Views, wanted: Sequence[Any], team: Team) -> Spaces:
-        """Compute all distances if they fit into memory and the `wanted` candidates are exact, and
+        """Compute all distances if they fit in memory and the `wanted` candidates are exact, and
         always for views that have distances but no rows.
         """
         if any(view.comparable and view.rows is None for view in views):
@@ -58,7 +58,7 @@ class Spaces:
     @cached_property
     def members(self) -> tuple[int, ...]:
         """Positions of the views to concatenate: all views with distances between any two entities,
-        and therefore not networks.
+        which excludes networks.
         """
         return tuple(place for place, view in enumerate(self.views) if view.comparable)
 
@@ -69,18 +69,18 @@ class Spaces:
 
     @cached_property
     def smoothing(self) -> Smoothing | None:
-        """Rows of the members smoothed along the networks. None if no network agrees with the rows,
-        or if the smoothed rows do not fit into memory.
+        """Rows of the members smoothed over the networks. None if no network agrees with the rows,
+        or if the smoothed rows do not fit in memory.
         """
         return Smoothing.along(self.views, self.members)
 
     @cached_property
     def parts(self) -> Floats:
-        """How much each view counts, by its reliability compared with that of the most reliable
+        """How much weight each view has, based on its reliability relative to the most reliable
         view.
 
-        A view without columns, such as a network, counts in full. If there are few entities, a view
-        that may be reliable counts partly (`rmgl.automatic.small`).
+        A view without columns, such as a network, has full weight. If there are few entities, a
+        view that may be reliable has partial weight (`rmgl.automatic.small`).
         """
         if len(self.views) == 1:
             return np.ones(1)
@@ -125,7 +125,7 @@ class Spaces:
         return own
 
     def square(self, view: int) -> Square:
-        """Return all distances between all rows of a member, including entities that are missing
+        """Return the distances between all rows of a member, including entities that are missing
         from it.
         """
         found: Square | None = (
@@ -165,8 +165,8 @@ def fits(views: Views) -> bool:
     """Return whether all distances, in every view and in the concatenated views, need little more
     memory than the rows, and whether enough memory is available.
 
-    If cells are missing, the distances may need more memory, because they are costly to compute
-    again.
+    If cells are missing, the distances are allowed to need much more memory than the rows, because
+    recomputing them is expensive.
     """
     needed = 8 * (len(views.names) + 2) * views.n_rows**2
     return (views.wide or views.has_gaps) and needed <= MOST_SQUARE_BYTES and is_small(needed)

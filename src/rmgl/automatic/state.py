@@ -21,7 +21,7 @@ from rmgl.layer import Layer
 from rmgl.matrix import Floats, Indices, Mask
 
 EMBEDDING_TOL = 1e-4
-"""Relative residual of the eigenvectors of the embeddings that the choice compares."""
+"""Relative residual of the eigenvectors in the embeddings that are compared."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Measured:
     shares: Vector
     """Share of each view's edge weight that is informative."""
     excess: float = 0.0
-    """Mean roughness of the views on the embedding of the consensus, minus three times the
-    roughness of the consensus.
+    """Mean roughness of the views on the consensus embedding, minus three times the roughness of
+    the consensus.
     """
     uncertainty: float = 0.0
     """Standard deviation of the roughness if there are few entities."""
@@ -48,8 +48,8 @@ class Measured:
 class State:
     """Choices that the steps have made so far.
 
-    A step replaces layers in the list immediately, because the costs of their candidates take most
-    of the memory of a fit.
+    A step replaces layers in the list immediately, because the costs of their candidates take up
+    most of a fit's memory.
     """
 
     task: Task
@@ -61,7 +61,7 @@ class State:
     """Number of clusters. 0 if it has not been chosen yet."""
     number: NumberOfClusters | None = None
     weights: Vector | None = None
-    """Weights of the layers. None before they are chosen: views then count by their reliability."""
+    """Weights of the layers. None until they are chosen: views are then weighted by reliability."""
     measured: Measured | None = None
     graph: Graph | None = None
     """Weighted sum of the layers before they were guided."""
@@ -70,7 +70,7 @@ class State:
 
     @property
     def layer_weights(self) -> Vector:
-        """Return the weights of the layers. Before weights are chosen, views count by their
+        """Return the weights of the layers. Until weights are chosen, views are weighted by their
         reliability.
         """
         if self.weights is not None:
@@ -95,7 +95,7 @@ class State:
         return share if given is None else given
 
     def is_network(self, item: Learned) -> bool:
-        """Return whether a layer is that of a network, given or learned again."""
+        """Return whether a layer is a network, or was learned from a network."""
         layer = item.layer
         return layer.role == "view" and self.task.views[layer.views[0]].graph is not None
 

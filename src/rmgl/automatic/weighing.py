@@ -1,4 +1,4 @@
-"""Weights of the views, from the agreement of their layers with a common embedding.
+"""Weights of the views, based on how well their layers agree with a common embedding.
 
 The *roughness* of the embedding on the layer of view m is
 
@@ -56,7 +56,7 @@ class Weighing:
     to it, the neighbor layer has more weight, views that may be reliable are given partial weight,
     and the verdict notes that there are few entities."""
     small_component: float = ranged(0.2, 0.0, 1.0)
-    """Size of a component, relative to the mean size of a cluster, below which its edges are
+    """Size of a component, relative to the mean cluster size, below which its edges are
     ignored when roughness and weights are computed. Edges between identical rows are ignored, too.
     0 means that all edges count."""
 
@@ -81,8 +81,8 @@ def by_agreement(
 ) -> Vector:
     """Return weights proportional to the share of informative edges times r^-2.
 
-    Without a consensus, views can be compared only with the embedding of all of them, to which each
-    of them contributes. The power is then -1.5.
+    Without a consensus, views can be compared only with the embedding of all views, to which each
+    view contributes. In that case, the power is -1.5.
     """
     numbers = Weighing() if numbers is None else numbers
     power = numbers.power if with_consensus else numbers.power_alone
@@ -106,9 +106,7 @@ def normalized(values: Vector) -> Vector:
 
 
 def roughness(rows: Floats, adjacency: sparse.csr_array) -> float:
-    """Return the mean of |u_i - u_j|^2 over the edges, by weight, divided by the mean over all
-    pairs.
-    """
+    """Return the edge-weighted mean of |u_i - u_j|^2, divided by the mean over all pairs."""
     degrees = adjacency.sum(axis=1)
     if not degrees.any():
         return 1.0
@@ -126,7 +124,7 @@ def mean_roughness(measured: Floats, least: float) -> Vector:
 
 
 def roughness_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
-    """Return the standard deviation of the roughness over all orders of the rows.
+    """Return the standard deviation of the roughness over all permutations of the rows.
 
     The roughness would vary by this much if the rows were unrelated to the edges.
     """
@@ -137,8 +135,8 @@ def roughness_deviation(rows: Floats, adjacency: sparse.csr_array) -> float:
 def informative_edges(
     space: Space | None, adjacency: sparse.csr_array, min_size: float
 ) -> sparse.csr_array:
-    """Return the edges between points that differ, in components of at least `min_size` nodes. With
-    None, all points are considered different.
+    """Return the edges between points that differ, in components of at least `min_size` nodes. If
+    `space` is None, all points are considered different.
 
     Copies of a point agree on everything, and so do the nodes of a small component. Their edges do
     not show whether a view agrees with the others.

@@ -1,4 +1,4 @@
-"""Baseline methods of the RMGL paper."""
+"""Baseline methods from the RMGL paper."""
 
 from rmgl.baselines.gd_mcca import GDMCCA
 from rmgl.baselines.gl_sigrep import GLSigRep, SigRepLayer, learn_gl_sigrep

@@ -1,4 +1,4 @@
-"""Shared base class of the baseline methods of the paper."""
+"""Shared base class of the paper's baseline methods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rmgl.matrix import Floats
 
 
 class Baseline(ViewsClusterer):
-    """Base class of clusterers that compute an embedding and run k-means on its rows."""
+    """Base class for clusterers that compute an embedding and run k-means on its rows."""
 
     n_init: int
     random_state: int | np.random.RandomState | None
@@ -45,7 +45,7 @@ class Baseline(ViewsClusterer):
 
     @abstractmethod
     def _embed(self, X: Any, random_state: np.random.RandomState) -> Floats:
-        """Check the input and return the embedding. Sets the attributes of the method."""
+        """Check the input, set the attributes of the method, and return the embedding."""
 
 
 def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> Floats:

@@ -27,7 +27,7 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 class GDMCCA(Baseline):
     """Graph-regularized dual multi-view CCA: common directions of all views, smooth on a graph.
 
-    With K_m = X_m X_m' of the centered views and L the Laplacian of a common graph,
+    With K_m = X_m X_m' for the centered views and L the Laplacian of a common graph,
 
         maximize   tr(U' (sum_m (K_m + epsilon I)^-1 K_m - gamma L) U)     subject to   U'U = I_K
 
@@ -44,7 +44,7 @@ class GDMCCA(Baseline):
         Ridge of the kernels, relative to the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix
         The common graph, with similarities S. Its Laplacian is diag(A 1) - A, where A is the
-        symmetrized affinity D^-1 S. A view name stands for S = X X' of this view with columns
+        symmetrized affinity D^-1 S. A view name stands for S = X X' of that view with columns
         scaled to [0, 1], as in the RMGL paper. None gives plain multi-view CCA.
     scale : {"minmax", "standard", "unit", "none"}, or one per view
     views : column blocks of one table, optional
@@ -138,7 +138,7 @@ def negated_operator(
 
 
 def shrunk_basis(X: Matrix, epsilon: float) -> Floats:
-    """Return V diag(s / sqrt(s^2 + e)) of the centered view, with e = epsilon mean(s^2)."""
+    """Return V diag(s / sqrt(s^2 + e)) for the centered view, with e = epsilon mean(s^2)."""
     dense = as_dense(X)
     left, s = left_singular(dense - dense.mean(axis=0))
     kept = s > s.max(initial=0.0) * 1e-12
@@ -187,7 +187,7 @@ def affinity_laplacian(similarity: Callable[[Floats], Floats], n: int, name: str
     if degrees.min() < 0:
         raise ValueError(
             f"graph={name!r}: the similarities of row {int(np.argmin(degrees))} have a "
-            "negative sum, but must be >= 0; use another graph"
+            "negative sum, but the sum must be >= 0; use another graph"
         )
     inverse = np.zeros(n)
     inverse[degrees > 0] = 1 / degrees[degrees > 0]

@@ -1,4 +1,4 @@
-"""Layers for the methods that merge them: given by the user, or learned from views by GL-SigRep."""
+"""Layers for the methods that merge them: user-supplied, or learned from views by GL-SigRep."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class GivenLayers:
 
 
 class LayersClusterer(Baseline):
-    """Base class of clusterers that merge graph layers.
+    """Base class for clusterers that merge graph layers.
 
-    `fit` accepts views or layers. From views it learns GL-SigRep layers (`alpha`, `beta`, `scale`).
-    Layers are `Layer` objects or, with `precomputed=True`, adjacency matrices (symmetric, weights
-    >= 0; diagonals are ignored).
+    `fit` accepts views or layers. From views, it learns GL-SigRep layers (`alpha`, `beta`,
+    `scale`). Layers are `Layer` objects or, with `precomputed=True`, adjacency matrices (symmetric,
+    weights >= 0; diagonals are ignored).
     """
 
     _allowed = {
@@ -60,8 +60,8 @@ class LayersClusterer(Baseline):
         return max(1, min(number_of_workers(self.n_jobs), len(given)))
 
     def _check_layers(self, X: Any, team: Team) -> GivenLayers:
-        """Return the given layers, or those learned from the given views."""
-        # left by an earlier fit on other input
+        """Return user-supplied layers, or learn layers from views."""
+        # left by an earlier fit on different input
         for stale in ("layers_", "feature_names_in_"):
             if hasattr(self, stale):
                 delattr(self, stale)
@@ -115,8 +115,8 @@ def check_adjacencies(views: Views) -> GivenLayers:
     for name, matrix in zip(views.names, views.matrices, strict=True):
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(
-                f"layer {name!r} has shape {matrix.shape}: an adjacency matrix is square; "
-                "for views set precomputed=False"
+                f"layer {name!r} has shape {matrix.shape}: an adjacency matrix must be square; "
+                "for views, set precomputed=False"
             )
         adjacency = sparse.csr_array(matrix, copy=True)
         if adjacency.nnz and adjacency.data.min() < 0:

@@ -68,7 +68,7 @@ def learn_gl_sigrep(
 ) -> SigRepLayer:
     """Learn a graph and smoothed data from one view.
 
-    Solves, over graph Laplacians L with tr(L) = N and matrices Y of the shape of X,
+    Solves, over graph Laplacians L with tr(L) = N and matrices Y with the same shape as X,
 
         minimize   ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
 
@@ -86,14 +86,15 @@ def learn_gl_sigrep(
     max_iter : int
         Maximum number of rounds.
     threshold : float
-        Remove edges of smaller weight at the end, as the authors' code does. The mean degree is 1.
+        Remove edges with smaller weights at the end, as the authors' code does. The mean degree is
+        1.
     name : str
 
     Returns
     -------
     SigRepLayer
-        `kkt_residual`, `gap` and `status` describe the last layer problem, before the removal of
-        edges.
+        `kkt_residual`, `gap` and `status` describe the last layer problem, before edges are
+        removed.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """SC-GED: spectral clustering of layers by generalized eigen-decomposition (Dong et al., 2012).
 
-With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1, eigenvalues ascending, the joint spectrum P and its
-inverse Q solve
+With L_i = I - D_i^-1 W_i = V_i Lambda_i V_i^-1 and ascending eigenvalues, the joint spectrum P and
+its inverse Q solve
 
     minimize   1/2 sum_i ||L_i - P Lambda_i Q||_F^2 + ridge/2 (||P||_F^2 + ||Q||_F^2)
                + inverse/2 ||P Q - I||_F^2
 
-Each block is a ridge regression with a closed form (the gradient for Q in the paper is incorrect,
-as finite differences show). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
+Each block is a ridge regression with a closed-form solution (the gradient for Q in the paper is
+incorrect, as finite differences show). With G = sum_i lambda_i lambda_i' + inverse, entry by entry:
 
     P ((Q Q') o G + ridge I) = sum_i L_i Q' Lambda_i + inverse Q'
     ((P' P) o G + ridge I) Q = sum_i Lambda_i P' L_i + inverse P'
@@ -161,8 +161,8 @@ class Spectrum:
 
 
 def random_walk_laplacian(adjacency: sparse.csr_array) -> Any:
-    """Return I - D^-1 W, dense if over a tenth is nonzero. A node without edges has a row
-    of zeros.
+    """Return I - D^-1 W, as a dense array if more than a tenth of the entries are nonzero. A node
+    without edges has a row of zeros.
     """
     degrees = adjacency.sum(axis=1)
     connected = (degrees > 0).astype(np.float64)
@@ -180,9 +180,9 @@ def random_walk_spectrum(adjacency: sparse.csr_array) -> Spectrum:
 
 
 def random_walk_eigenvectors(adjacency: sparse.csr_array) -> tuple[Floats, Floats]:
-    """Return V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, eigenvalues ascending.
+    """Return V = D^-1/2 V_sym (real) and V^-1 = V_sym' D^1/2, with ascending eigenvalues.
 
-    The eigenvectors of eigenvalue 0 are those of the components of the graph, largest first, so the
+    The eigenvectors for eigenvalue 0 belong to the components of the graph, largest first, so the
     leading columns do not mix components. A node without edges gets degree one.
     """
     degrees = adjacency.sum(axis=1)
@@ -228,7 +228,7 @@ def joint_spectrum(
     tol: float = 1e-5,
     max_iter: int = 200,
 ) -> JointSpectrum:
-    """Minimize over P and over Q in turn, starting from the given ones. The objective never
+    """Minimize over P and over Q in turn, starting from the arguments. The objective never
     increases.
     """
     problem = JointProblem(spectra, ridge, inverse)
@@ -257,7 +257,7 @@ def squares(matrix: Any) -> float:
 
 
 class JointProblem:
-    """The objective of SC-GED from P'P and QQ', and the linear systems of its two blocks."""
+    """The SC-GED objective in terms of P'P and QQ', and the linear systems for its two blocks."""
 
     def __init__(self, spectra: Sequence[Spectrum], ridge: float, inverse: float) -> None:
         self.spectra, self.ridge, self.inverse = spectra, ridge, inverse

@@ -1,7 +1,7 @@
 """Commands `rmgl cluster`, `inspect`, `predict`, `demo`, `reproduce` and `doctor`.
 
-This module parses options and checks paths without loading a numerical library, so that help and
-errors about paths appear at once. The commands then load `rmgl.command_line.commands`.
+This module parses options and checks paths without loading a numerical library, so that help texts
+and path errors appear at once. The commands then load `rmgl.command_line.commands`.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ def cluster(
     INPUTS are one .npz file (its 2-D arrays are the views), one .h5mu file (its modalities are the
     views), or, for each view, one .npy, .csv, .tsv, .parquet, .feather, .arrow, .xlsx, .mtx or
     .h5ad file or one 10x Genomics folder. A view may also be a folder of Parquet files or a .zarr
-    array, and each 2-D array of a .zarr group is a view. `rmgl inspect` shows how they would be
-    read. With --network, INPUTS may be omitted.
+    array, and each 2-D array in a .zarr group is a view. `rmgl inspect` shows how the files would
+    be read. With --network, INPUTS may be omitted.
     """
     source = source_of(
         inputs,
@@ -134,8 +134,8 @@ def cluster(
     on_workers = is_on_workers(scheduler, workers, plan)
     if isinstance(clusters, range) and (on_workers or save or checkpoint):
         raise BadInput(
-            "a range of numbers of clusters cannot be combined with --save, --checkpoint, "
-            "--scheduler or --workers: pass one number with -k, or leave these options out"
+            "a range in -k cannot be combined with --save, --checkpoint, --scheduler or "
+            "--workers: pass one number with -k, or leave these options out"
         )
     if graphml and find_spec("networkx") is None:
         raise BadInput(not_installed("--graphml needs", "networkx"))
@@ -193,7 +193,7 @@ def outcome_file(
         names = "--time, --event and --color"
         raise BadInput(f"{names} name columns of a table: pass the table with --outcome FILE")
     if (time is None) != (event is None):
-        raise BadInput("--time and --event belong together: use both or neither")
+        raise BadInput("--time and --event must be used together: pass both or neither")
     return None if outcome is None else OutcomeFile(outcome, time, event, color)
 
 
@@ -201,7 +201,7 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
     """Return whether the fit runs on Dask workers. Refuse options that conflict."""
     on_workers = scheduler is not None or workers is not None
     if scheduler is not None and workers is not None:
-        raise BadInput("--scheduler and --workers were both given: use one of them")
+        raise BadInput("--scheduler and --workers cannot be combined: use one of them")
     if plan and not on_workers:
         raise BadInput("--plan requires --scheduler ADDRESS, or --workers N for this machine")
     return on_workers
@@ -239,9 +239,9 @@ def predict(
     """Label new rows with a saved MODEL.
 
     INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on. Views
-    may be missing. Columns are matched by name: their order does not matter, absent columns count
-    as missing cells, and additional columns are ignored. The edges of --network lead from new rows
-    (first column) to fitted rows (second column).
+    may be missing. Columns are matched by name: their order does not matter, missing columns are
+    treated as missing cells, and additional columns are ignored. The edges in a --network file lead
+    from new rows (first column) to fitted rows (second column).
     """
     source = source_of(inputs, networks, id_column, Selection(views=split, sheets=sheets))
     with in_one_line(*REFUSED):
@@ -315,12 +315,12 @@ def demo(output: Path | None, force: bool, jobs: int) -> None:
 @option("-o --output", "Folder for tables and figures.", type=PATH, default=Path("results"))
 @option(
     "--runs",
-    "Number of k-means seeds, or of draws of the synthetic data.",
+    "Number of k-means seeds or, for the synthetic data, of draws.",
     type=click.IntRange(1),
     default=20,
 )
 @flag("--quick", "Trial run with fewer rows, settings and runs.")
-@flag("--redraw", "Draw the figures again from the files of an earlier run.")
+@flag("--redraw", "Redraw the figures from the files of an earlier run.")
 @option(
     "--images",
     "Local copy of the COIL-20 images, to avoid the download: a folder, .zip, .npy or .npz.",
@@ -336,7 +336,7 @@ def reproduce(
     images: Path | None,
     jobs: int,
 ) -> None:
-    """Run the experiments of the paper and write tables (.json, .md) and figures (.png, .pdf).
+    """Run the paper's experiments and write tables (.json, .md) and figures (.png, .pdf).
 
     If the command is interrupted, run it again: it resumes from the finished parts.
     """
@@ -363,10 +363,10 @@ def reproduce(
 @cli.command()
 @flag("--no-test", "Print versions and settings only, without the self-test.")
 def doctor(no_test: bool) -> None:
-    """Print the information for a bug report, and run a self-test of about ten seconds.
+    """Print information for a bug report, and run a self-test that takes about ten seconds.
 
     Prints versions, optional packages, threads, memory and caches. The self-test fits small
-    generated data and fails with exit code 1 if a result is wrong. Nothing is sent anywhere.
+    generated data sets and fails with exit code 1 if a result is wrong. Nothing is sent anywhere.
     """
     with loading():
         from rmgl.command_line.doctor import examine

@@ -1,4 +1,4 @@
-"""Run the commands of `cli` after their options are parsed and their paths are checked."""
+"""Run the `cli` commands once their options are parsed and their paths are checked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rmgl.views.stored import read_stored
 from rmgl.views.views import Views
 
 AS_STORED = (".npy", ".zarr", ".parquet")
-"""Kinds of files whose shape is known before they are read."""
+"""File types whose shape is known before they are read."""
 
 
 def cluster(
@@ -49,7 +49,7 @@ def cluster(
     quiet: bool = False,
 ) -> tuple[str, Sequence[str]]:
     """Fit a model to the views in the files and write it. Return the summary to print and the
-    warnings of the report.
+    warnings in the report.
     """
     model._check_parameters()
     began = perf_counter()
@@ -58,7 +58,7 @@ def cluster(
         views, table = read_source(source, [model.n_clusters])
         seconds, warned = timed_fit(model, views, checkpoint, client)
         stage("quick refits")
-        _ = model.report_  # made now
+        _ = model.report_  # computed on first access
         stage("writing")
         associations = write_fit(model, source, table, output, views, seconds)
         if save is not None:
@@ -122,7 +122,7 @@ def summary(model: RMGL, seconds: tuple[float, float], associations: Association
         f"{len(model.labels_)} rows, {plural(len(model.view_names_), 'view')}, "
         f"{model.n_clusters_} clusters in {seconds[0]:.1f} s (fit {seconds[1]:.1f} s)",
         layer_table(model),
-        f"trust {model.report_.trust}",
+        f"Trust: {model.report_.trust}",
     ]
     return "\n".join(lines if associations is None else [*lines, str(associations)])
 
@@ -160,7 +160,7 @@ def stored_paths(source: Source) -> dict[str, Path]:
 
 
 def edge_lists(source: Source) -> list[EdgeList]:
-    """Read the networks in the files, under the names given to them."""
+    """Read the networks in the files, under their specified names."""
     names = source.selection.names
     lists = [(path, read_edge_list(path)) for path in source.networks]
     return [replace(edges, name=names.get(path, edges.name)) for path, edges in lists]
@@ -168,9 +168,9 @@ def edge_lists(source: Source) -> list[EdgeList]:
 
 @contextmanager
 def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
-    """Connect to the scheduler at an address, or start this number of workers on this machine.
+    """Connect to the scheduler at an address, or start this many workers on this machine.
 
-    Yields a client, or None without either.
+    Yields a client, or None if neither is specified.
     """
     if scheduler is None and workers is None:
         yield None
@@ -181,7 +181,7 @@ def dask_client(scheduler: str | None, workers: int | None) -> Iterator[Any]:
         from rmgl.distributed.workers import NEEDS_DASK
 
         raise ValueError(f"--scheduler and --workers: {NEEDS_DASK}") from error
-    dask: Any = distributed  # only parts of it have types
+    dask: Any = distributed  # only parts of it are typed
     if scheduler is not None:
         with dask.Client(scheduler) as client:
             yield client
@@ -210,7 +210,7 @@ def plan(source: Source, client: Any, n_neighbors: int) -> str:
 
 @dataclass(frozen=True)
 class Predictions:
-    """Labels of new rows (-1 for rows that belong to no cluster), and their shares of clusters."""
+    """Labels of new rows (-1 for rows that belong to no cluster), and their cluster shares."""
 
     labels: Indices
     shares: Floats
@@ -222,7 +222,7 @@ class Predictions:
 
 
 def predict(model: Path, source: Source, output: Path, unknown: float | None = None) -> Predictions:
-    """Label the rows of the files with a saved model, and write the labels and shares."""
+    """Label the rows in the files with a saved model, and write the labels and shares."""
     fitted = RMGL.load(model)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -248,7 +248,7 @@ def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
 
 
 def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDArray[Any] | None]:
-    """Read new rows with edges to fitted rows, and any rows in files, and return all with ids."""
+    """Read new rows with edges to fitted rows, and any rows in files. Return all with their ids."""
     lists = edge_lists(source)
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     if not source.inputs:
@@ -287,7 +287,7 @@ def inspect(source: Source) -> str:
 
 
 def demo(output: Output | None, jobs: int) -> None:
-    """Cluster the included digits, print layers and scores, and write them if `output` is given."""
+    """Cluster the bundled digits, print layers and scores, and write them if `output` is set."""
     data = uci_digits.load_uci_digits()
     click.echo(
         "UCI handwritten digits: 2000 rows, 6 views. RMGL with 10 clusters; all other "
@@ -302,7 +302,7 @@ def demo(output: Output | None, jobs: int) -> None:
         f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, "
         f"{seconds:.1f} s"
     )
-    click.echo(f"trust {model.report_.trust}")
+    click.echo(f"Trust: {model.report_.trust}")
     click.echo("Compared with the true digits, which were not used:")
     click.echo(f"NMI       {normalized_mutual_info_score(data.target, model.labels_):.4f}")
     click.echo(f"accuracy  {clustering_accuracy(data.target, model.labels_):.4f}")
@@ -355,7 +355,7 @@ def timed_fit(
     checkpoint: Path | None = None,
     client: Any = None,
 ) -> tuple[float, list[str]]:
-    """Fit the model. Return the seconds it took, and its warnings."""
+    """Fit the model. Return how many seconds it took, and its warnings."""
     began = perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

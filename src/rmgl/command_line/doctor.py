@@ -1,7 +1,7 @@
 """Output of `rmgl doctor`: information for a bug report, and a self-test with small fits.
 
 This module imports only the standard library. If a section or a check fails, its error is printed
-and the others follow, so that a broken installation can still be examined.
+and the others still run, so that a broken installation can be examined.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def examine(show: Callable[[str], None], *, tested: bool) -> bool:
 
 
 def description() -> Iterator[str]:
-    """Yield the lines about versions, optional packages, threads, memory and caches."""
+    """Yield lines about versions, optional packages, threads, memory and caches."""
     yield f"rmgl {__version__}, {short(Path(__file__).parents[1])}"
     python = f"{platform.python_version()} ({platform.python_implementation()})"
     yield f"Python {python}, {platform.platform()}"
@@ -70,7 +70,7 @@ def optional() -> Iterator[str]:
 
 
 def threads() -> Iterator[str]:
-    """Yield the number of cores, libraries with threads of their own, and environment variables."""
+    """Yield the number of cores, libraries with their own threads, and environment variables."""
     import numpy  # noqa: F401
     import scipy.linalg  # noqa: F401
     from joblib import cpu_count
@@ -161,7 +161,7 @@ def one_layer() -> str:
 
 
 def known_clusters() -> str:
-    """Check that a fit with default parameters chooses the number of clusters and finds them."""
+    """Check that a fit with default parameters chooses the number of clusters and recovers them."""
     from rmgl import RMGL
     from rmgl.metrics import clustering_accuracy
 
@@ -240,7 +240,7 @@ def can_write(folder: Path) -> bool:
 
 
 def short(path: str | Path) -> str:
-    """Return a path without the name of the user."""
+    """Return a path without the user's name."""
     return str(path).replace(str(Path.home()), "~")
 
 

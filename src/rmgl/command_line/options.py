@@ -1,4 +1,4 @@
-"""Options of the commands in `rmgl.command_line.cli`, and their parsers.
+"""Options for the commands in `rmgl.command_line.cli`, and their parsers.
 
 This module loads no numerical library, so that `--help` responds at once.
 """
@@ -23,7 +23,7 @@ class HeadedCommand(click.Command):
     """A command whose help lists its options under headings."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those without a heading last."""
+        """Write the options, with those without a heading last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         options = [each for each in self.get_params(ctx) if each.param_type_name == "option"]
         for parameter in sorted(options, key=lambda each: not hasattr(each, "heading")):
@@ -53,7 +53,7 @@ def flag(name: str, help: str) -> Option:
 
 
 def under(heading: str, *options: Option) -> Option:
-    """Combine several options into one, listed in order under a heading of the help."""
+    """Combine several options into one, listed in order under a heading in the help."""
 
     def decorate(command: Command) -> Command:
         for add in reversed(options):
@@ -136,7 +136,7 @@ SOLVERS = ("newton", "dual-ascent")
 
 
 def listed(context: click.Context, option: click.Parameter, values: Any) -> tuple[str, ...]:
-    """Parse the comma-separated lists of an option that may be repeated."""
+    """Parse the comma-separated lists in an option that may be repeated."""
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
@@ -175,7 +175,7 @@ NETWORKS = option(
 )
 ID = option(
     "--id id_column",
-    "Column of row ids. Aligns the rows of several files and labels the output.",
+    "Column with row ids. Aligns the rows across files and labels the output.",
     metavar="COLUMN",
 )
 COLUMNS = option(
@@ -187,7 +187,7 @@ COLUMNS = option(
 )
 DROP = option(
     "--drop",
-    "Leave out these columns, given as for --columns.",
+    "Leave out these columns, specified as for --columns.",
     multiple=True,
     callback=listed,
     metavar="NAMES",
@@ -211,8 +211,8 @@ CLUSTERS = under(
     "Clusters",
     option(
         "-k --clusters",
-        "Number of clusters, auto to choose it from the data, or a range such as 2-8: each result "
-        "is written to its own folder, and a table compares them.",
+        "Number of clusters, auto to choose it from the data, or a range such as 2-8. For a range, "
+        "each result is written to its own folder, and a table compares them.",
         required=True,
         type=numbers_of_clusters,
         metavar="NUMBER",
@@ -256,14 +256,14 @@ LAYERS = under(
         float,
         click.FloatRange(0),
         defaults.BETA,
-        "Weight of each view in the embedding, given in the same form as --alpha.",
+        "Weight of each view in the embedding, in the same form as --alpha.",
     ),
     per_view(
         "--scale",
         str,
         click.Choice(SCALES),
         defaults.SCALE,
-        "Scaling of each view, given in the same form as --alpha: "
+        "Scaling of each view, in the same form as --alpha: "
         f"{', '.join(SCALES[:-1])} or {SCALES[-1]}.",
     ),
     option(
@@ -303,25 +303,25 @@ OUTCOME = under(
     "Columns not used in the fit",
     option(
         "--outcome",
-        "Table of columns that are not used in the fit, with row ids in the column given by --id. "
-        "Reports how they differ between the clusters.",
+        "Table of columns that are not used in the fit, with row ids in the column named by --id. "
+        "Reports how these columns differ between the clusters.",
         type=PATH,
         metavar="FILE",
     ),
     option(
         "--time",
-        "Column of --outcome: how long each row was observed. Use it to compare survival.",
+        "Column in --outcome: how long each row was observed. Use it to compare survival.",
         metavar="COLUMN",
     ),
     option(
         "--event",
-        "Column of --outcome: whether the event happened at the end of that time (1 or 0, true or "
+        "Column in --outcome: whether the event happened at the end of that time (1 or 0, true or "
         "false).",
         metavar="COLUMN",
     ),
     option(
         "--color",
-        "Comma-separated columns of --outcome by which the report can color the rows. May be "
+        "Comma-separated columns in --outcome that the report can color the rows by. May be "
         "repeated.",
         multiple=True,
         callback=listed,

@@ -27,14 +27,14 @@ COLUMNS = ("clusters", "trust", "stability", "separation", "smallest", "same_as_
 
 @dataclass(frozen=True)
 class Answer:
-    """Statistics of one result, which are compared across numbers of clusters."""
+    """Statistics for one result, which are compared across numbers of clusters."""
 
     clusters: int
     trust: str
     stability: float | None
     """Agreement with refits on four fifths of the entities (None if unknown)."""
     separation: float | None
-    """How much better the clusters are separated than parts of one cloud (None if unknown)."""
+    """How much better the clusters are separated than parts of a single cloud (None if unknown)."""
     smallest: int
     """Size of the smallest cluster."""
     same_as_before: float | None
@@ -50,7 +50,7 @@ def cluster(
 ) -> list[Answer]:
     """Fit the models to the views in the files, and write each to a subfolder of the output.
 
-    Each fit has a progress bar of its own.
+    Each fit has its own progress bar.
     """
     answers, last, warned = list[Answer](), None, list[str]()
     with new_folder(output.folder, output.force) as draft:
@@ -70,7 +70,7 @@ def cluster(
 
 
 def answer_of(model: RMGL, before: np.ndarray | None) -> Answer:
-    """Return the statistics of a fitted model, given the labels of the previous one."""
+    """Return the statistics for a fitted model. `before` is the labels of the previous model."""
     report = model.report_
     refits = report.refits
     return Answer(

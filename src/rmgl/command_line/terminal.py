@@ -1,4 +1,4 @@
-"""Errors and notes of commands, each on one line of the terminal, and signals during loading."""
+"""Print errors and notes from commands on one line each, and handle signals during loading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""COIL-20: 20 objects in 72 poses each, in the three views of the RMGL paper."""
+"""COIL-20: 20 objects in 72 poses each, in the three views from the RMGL paper."""
 
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ def read_images(source: Any) -> NDArray[Any]:
         return stack(path, folder_files(path) if path.is_dir() else zip_files(path))
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
         raise ValueError(
-            f"{path} is not a readable file of images ({error}): delete it and download it again"
+            f"{path} is not a readable .zip, .npy or .npz file ({error}): delete it and download "
+            "it again"
         ) from error
 
 
@@ -159,14 +160,14 @@ def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray
     if missing:
         thing, pose = missing[0]
         raise ValueError(
-            f"images={str(path)!r} lacks {len(missing)} of 1440 images, starting with "
+            f"images={str(path)!r} lacks {len(missing)} of the 1440 images, starting with "
             f"obj{thing}__{pose}.png: add them"
         )
     return images
 
 
 def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
-    """Yield object, pose and content of the images in a folder."""
+    """Yield the object, pose and content of each image in a folder."""
     for file in sorted(folder.rglob("*.png")):
         match = IMAGE_NAME.search(file.as_posix())
         if match and file.stat().st_size <= LARGEST_IMAGE_FILE:
@@ -174,7 +175,7 @@ def folder_files(folder: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
 
 
 def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
-    """Yield object, pose and content of the images in a .zip file."""
+    """Yield the object, pose and content of each image in a .zip file."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             match = IMAGE_NAME.search(member.filename)
@@ -183,7 +184,7 @@ def zip_files(path: Path) -> Iterator[tuple[tuple[int, int], bytes]]:
 
 
 def decode(content: bytes, name: str) -> NDArray[np.uint8]:
-    """Decode one gray PNG of 128 x 128 pixels, after checking its header."""
+    """Decode one 128 x 128 grayscale PNG, after checking its header."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -191,7 +192,7 @@ def decode(content: bytes, name: str) -> NDArray[np.uint8]:
             if image.size != SHAPE[1:] or image.mode != "L":
                 raise ValueError(
                     f"{name} is a {image.mode} image of {image.size[0]} x {image.size[1]} pixels, "
-                    "not gray and 128 x 128: use the processed images"
+                    "not a 128 x 128 grayscale image: use the processed images"
                 )
             return np.asarray(image)
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
@@ -211,8 +212,8 @@ def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
         raise ValueError(
             f"the pixels{origin} are not those of the 1440 processed COIL-20 images, ordered by "
-            "object and pose: put them in this order, or delete a file in the cache to download "
-            "it again"
+            "object and pose: put the images in this order, or delete a file in the cache to "
+            "download it again"
         )
     return pixels
 

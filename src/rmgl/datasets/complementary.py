@@ -15,14 +15,14 @@ from rmgl.embedding.eigenvectors import smallest_eigenvectors
 from rmgl.matrix import Floats, Indices
 
 COUNT_COLUMNS = 150
-"""Number of columns of a view of counts."""
+"""Number of columns in a count view."""
 RATE_SHAPE = 0.3
 RATE_SPREAD = 0.8
 """Parameters of the mean counts: the shape of a gamma distribution, and the standard deviation of
 the logarithm of a factor for each group.
 """
 DEPTH_SPREAD = 0.4
-"""Standard deviation of the logarithm of a row's total in views of counts."""
+"""Standard deviation of the logarithm of a row's total in a count view."""
 TRIALS = 1000
 
 
@@ -40,8 +40,8 @@ def make_complementary_layers(
     """Generate views of a graph with complementary layers (RMGL paper, Section V).
 
     In layer m, class m is disconnected from the other classes. The other classes are joined by
-    edges, which are less frequent between classes than within. The columns of view m are the
-    eigenvectors of the `n_signals` smallest eigenvalues of the Laplacian of layer m, plus Gaussian
+    edges, which are less frequent between classes than within them. The columns of view m are the
+    eigenvectors for the `n_signals` smallest eigenvalues of layer m's Laplacian, plus Gaussian
     noise.
 
     Parameters
@@ -59,8 +59,8 @@ def make_complementary_layers(
     unit_length : bool
         Whether eigenvectors have length one. The paper does not state their scale. With length one
         and variance 0.01, the noise is as large as the signal, and even a classifier that knows the
-        class means makes errors in most draws. By default, columns have mean square one, so `noise`
-        is the ratio of noise to signal.
+        class means makes errors in most draws. By default, columns have a mean square of one, so
+        `noise` is the ratio of noise to signal.
     random_state : int, RandomState or None
 
     Returns
@@ -117,7 +117,7 @@ def make_complementary_layers(
 def _draw_layer(
     target: Indices, alone: int, within: float, between: float, random_state: np.random.RandomState
 ) -> sparse.csr_array:
-    """Draw a layer of two components: the class `alone`, and the other classes together."""
+    """Draw a layer with two components: the class `alone`, and the other classes together."""
     same = target[:, None] == target
     joined = (target[:, None] != alone) & (target != alone) & ~same
     probability = np.where(same, within, np.where(joined, between, 0.0))
@@ -149,9 +149,9 @@ def make_complementary_views(
     """Generate views that each separate only some of the clusters but together separate all of
     them.
 
-    Each view assigns the clusters to groups and does not distinguish the clusters of a group. A row
-    is the center of its group plus standard normal noise. Centers have random directions and length
-    `separation`.
+    Each view assigns the clusters to groups and does not distinguish the clusters in a group. A row
+    is the center of its group plus standard Gaussian noise. Centers have random directions and
+    length `separation`.
 
     Parameters
     ----------
@@ -233,8 +233,8 @@ def make_complementary_views(
 
 
 def _groups(layout: Any, n_clusters: Any, n_views: Any, random: np.random.RandomState) -> Indices:
-    """Return the group of every cluster in every view. Every pair of clusters is separated in some
-    view.
+    """Return the group of every cluster in every view. Every pair of clusters is separated in at
+    least one view.
     """
     if not isinstance(layout, str):
         table = np.asarray(layout)

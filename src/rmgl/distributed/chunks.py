@@ -14,12 +14,12 @@ from rmgl.views.stored import refuse_delayed
 def by_chunk(work: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return the Dask array of work(views) for every chunk of rows.
 
-    `shape` is the shape of the result of a single row. All views must be Dask collections.
+    `shape` is the shape of the result for a single row. All views must be Dask collections.
     """
     import dask
     from dask import array as dask_array
 
-    array: Any = dask_array  # only parts of it have types
+    array: Any = dask_array  # only parts of it are typed
     delayed: Any = dask.delayed  # type: ignore[attr-defined]
 
     names = list(X) if isinstance(X, Mapping) else None
@@ -62,7 +62,7 @@ def work_on(
     names: list[str] | None,
     alone: bool,
 ) -> Any:
-    """Do the work on one chunk of all views, in the form in which the user passed them."""
+    """Do the work on one chunk of all views, in the form that the user passed them in."""
     import pandas as pd
 
     parts = [

@@ -21,17 +21,17 @@ from rmgl.edges.tiles import Tiled
 from rmgl.running.threads import amount, require_memory, single_threaded
 
 USABLE = 0.6
-"""Share of a worker's memory for results of tasks. Beyond it, Dask writes them to disk."""
+"""Share of a worker's memory for task results. Beyond that, Dask writes them to disk."""
 BYTES_PER_SENT = 4
-"""Memory of a worker, and of the scheduler, per entry of a row. Rows are sent in single precision.
+"""Memory on a worker, and on the scheduler, per entry in a row. Rows are sent in single precision.
 """
 BYTES_PER_ENTRY = 3 * 8
-"""Memory of the client per entry of a row in a space.
+"""Memory on the client per entry of a row in a space.
 
 Each entry is in the view, in the centered copy, and in the tiles and the data that are sent.
 """
 BYTES_PER_EDGE = 40
-"""Memory of the client per edge in the row of one node.
+"""Memory on the client per edge in a node's row.
 
 Each edge is in a layer, in the sum of layers, among active pairs, and in copies.
 """
@@ -43,21 +43,21 @@ TRIAL_TILES = 4
 
 @dataclass(frozen=True)
 class Plan:
-    """Plan of one fit. The fit takes less if the rows form groups that are far apart."""
+    """Plan for one fit. The fit needs less if the rows form groups that are far apart."""
 
     n_rows: int
     widths: tuple[int, ...]
     """Number of columns of each view."""
     length: int
-    """Number of neighbors to search for, for every row."""
+    """Number of neighbors to search for per row."""
     n_neighbors: int
-    """Number of neighbors that every row keeps, fewer than are searched for."""
+    """Number of neighbors that each row keeps, which is less than `length`."""
     threads: tuple[int, ...]
     """Number of threads of each worker."""
     limits: tuple[int, ...]
     """Memory limit of each worker in bytes (0: none)."""
     pairs_per_second: tuple[float, ...] = ()
-    """Pairs of rows that one local thread compares per second in each space (empty: not timed)."""
+    """Pairs of rows that one local thread compares per second in each space. Empty if not timed."""
 
     @classmethod
     def of(
@@ -105,20 +105,20 @@ class Plan:
 
     @property
     def bytes_of_rows(self) -> int:
-        """Memory of a worker for rows. It eventually receives all blocks."""
+        """Memory that a worker needs for rows. It eventually receives all blocks."""
         return BYTES_PER_SENT * self.n_rows * sum(self.spaces)
 
     @property
     def bytes_of_task(self) -> int:
-        """Memory of a thread for a task: two blocks with appended columns, and lists."""
+        """Memory that a thread needs for a task: two blocks with appended columns, and lists."""
         return 2 * self.block_rows * (4 * 4 * (max(self.spaces) + 4) + 4 * 8 * self.length)
 
     @property
     def bytes_of_client(self) -> int:
         """Approximate peak memory of the client.
 
-        It holds the rows of all spaces, the layers of all spaces and of the plain neighbors, and
-        the candidate pairs of the space that is being searched.
+        The client holds the rows of all spaces, the layers of all spaces and of the plain
+        neighbors, and the candidate pairs of the space that is being searched.
         """
         rows = BYTES_PER_ENTRY * sum(self.spaces)
         layers = BYTES_PER_EDGE * self.n_neighbors * (len(self.spaces) + 1)
@@ -130,7 +130,7 @@ class Plan:
 
     @property
     def minutes(self) -> float | None:
-        """Minutes of the search on all threads, at the speed of this machine (None: not timed)."""
+        """Minutes of search time on all threads, at this machine's speed (None: not timed)."""
         if not self.pairs_per_second:
             return None
         seconds = sum(self.n_rows**2 / 2 / speed for speed in self.pairs_per_second)
@@ -157,17 +157,19 @@ class Plan:
 
     def __str__(self) -> str:
         per_row = self.bytes_of_client / self.n_rows
+        views = "1 view" if len(self.widths) == 1 else f"{len(self.widths)} views"
+        blocks = "1 block" if self.n_blocks == 1 else f"{self.n_blocks} blocks"
         lines = [
-            f"{self.n_rows:,} rows, {len(self.widths)} views of "
-            f"{', '.join(map(str, self.widths))} columns: {self.n_blocks} blocks of "
-            f"{self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of blocks",
-            f"memory of the client: {amount(self.bytes_of_client)}, {per_row / 1000:.1f} kB per "
-            f"row; of the scheduler: {amount(self.bytes_of_rows)}",
+            f"{self.n_rows:,} rows, {views} with {', '.join(map(str, self.widths))} columns: "
+            f"{blocks} of {self.block_rows:,} rows, at most {self.n_tasks:,} tasks over pairs of "
+            "blocks",
+            f"client memory: {amount(self.bytes_of_client)}, {per_row / 1000:.1f} kB per row; "
+            f"scheduler memory: {amount(self.bytes_of_rows)}",
         ]
         if self.minutes is not None:
             lines.append(
-                f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads at the "
-                "speed of this machine"
+                f"search: about {self.minutes:.1f} minutes on {sum(self.threads)} threads at this "
+                "machine's speed"
             )
         for place, (threads, limit) in enumerate(zip(self.threads, self.limits, strict=True)):
             needed = amount(self.bytes_of_worker(threads))
@@ -177,12 +179,12 @@ class Plan:
 
 
 def space_widths(widths: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the columns of each space: each view and, if there are several, all side by side."""
+    """Return the width of each space: each view and, if there are several, all side by side."""
     return widths if len(widths) == 1 else (*widths, sum(widths))
 
 
 def expected_length(n_rows: int, n_neighbors: int) -> int:
-    """Return the initial length of the candidate lists if no number is given."""
+    """Return the initial length of the candidate lists if no number is specified."""
     return max(LISTED, searched_length(first_length(np.empty((n_rows, 0)), None, n_neighbors)))
 
 
@@ -196,8 +198,8 @@ def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
 def comparing_speed(width: int, length: int, n_rows: int) -> float:
     """Measure how many pairs of random rows one thread compares per second.
 
-    The two blocks have as many pairs of rows that are near enough as an average pair of blocks in
-    the fit has once the nearest rows are known.
+    The two blocks have as many sufficiently near pairs of rows as an average pair of blocks in the
+    fit, once the nearest rows are known.
     """
     size, rounding = TRIAL_TILES * TILE, Rounding.of(width, np.float32)
     none, corners = np.empty((0, 0), dtype=np.float32), np.zeros((TRIAL_TILES, width))

@@ -69,7 +69,8 @@ def check_plan(views: Views, workers: Workers, n_neighbors: int, candidates: Any
 def shapes_of(views: Views) -> list[tuple[int, int]]:
     """Return the rows and columns of the views that workers search.
 
-    Sparse rows have twice their mean number of entries as columns, because each entry has an index.
+    For a sparse view, the number of columns is twice the mean number of entries per row, because
+    each entry also has an index.
     """
     n = views.n_rows
     matrices: list[Any] = [view.rows for view in views if view.rows is not None]

@@ -1,7 +1,7 @@
-"""Helper tasks of workers: run a search in one thread, and merge its results.
+"""Helper tasks for workers: run a search in one thread, and merge its results.
 
-These are pure functions, which Dask can run anywhere and repeat. The searches themselves are those
-of one machine (`rmgl.edges.nearest`, `rmgl.edges.within`).
+These are pure functions, which Dask can run anywhere and repeat. The searches themselves are the
+same as on one machine (`rmgl.edges.nearest`, `rmgl.edges.within`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from rmgl.running.threads import single_threaded
 Part: TypeAlias = tuple[int, Any, int | None]
 """First place of a block in which rows were found, the hits there, and a side.
 
-The hits are those of one block (side None), or of two blocks, one of which the side selects.
+The hits are in one block (side None), or in two blocks, one of which the side selects.
 """
 
 
 def in_one_thread(search: Callable[..., Any], *arguments: Any) -> Any:
-    """Search with linear algebra in one thread, because a worker has a thread for each task."""
+    """Search with single-threaded linear algebra, because a worker has a thread for each task."""
     with single_threaded("blas"):
         return search(*arguments)
 
@@ -38,8 +38,8 @@ def lowest_of(inside: Found) -> float:
 def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[np.int32], Products]:
     """Return the nearest rows of every query, as places among all rows, and the worst score.
 
-    They come from its own block, which begins at place `first`, and from others. Among equal
-    scores, those of an earlier part are kept.
+    The rows come from the query's own block, which begins at place `first`, and from other blocks.
+    Among equal scores, those from an earlier part are kept.
     """
     scores = inside[0].copy()
     nearest = np.where(inside[1] == NOBODY, NOBODY, first + inside[1]).astype(np.int32)

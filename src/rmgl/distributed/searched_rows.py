@@ -1,8 +1,8 @@
-"""Rows of this process that Dask workers search.
+"""Rows in this process that Dask workers search.
 
-The tiles are those of a search in this process, and are sent to the workers in blocks. The workers
-return the pairs that they find. This process computes the layers and the embedding from the same
-pairs as without workers.
+The tiles are the same as for a search in this process, and are sent to the workers in blocks. The
+workers return the pairs that they find. This process computes the layers and the embedding from the
+same pairs as without workers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SearchedRows(Rows):
         return TiledBlocks(sent, self.starts, np.array(low), np.array(high), rounding)
 
     def _search(self, precise: bool, check: Check) -> Search:
-        """Return a search in double or in single precision."""
+        """Return a search in double or single precision."""
         blocks = self._sent(precise=True) if precise else self._in_single
         return Search(self.workers, blocks, check)
 

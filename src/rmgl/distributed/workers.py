@@ -1,10 +1,10 @@
 """Interface to Dask workers: named tasks, and waiting that never hangs.
 
-Every task is a pure function of sent rows, of results of other tasks and of small arrays, and no
-task is tied to a worker. If a worker is lost, Dask runs its tasks again on the others. Arrays are
-arguments of tasks, which the scheduler keeps. They are not scattered, because scattered data would
-be lost with a worker. Data that many tasks need is the result of one task: it is sent once, and
-workers pass it on.
+Every task is a pure function of sent rows, results of other tasks and small arrays, and no task is
+tied to a worker. If a worker is lost, Dask runs its tasks again on the others. Arrays are passed as
+task arguments, which the scheduler keeps. They are not scattered, because scattered data would be
+lost with a worker. Data that many tasks need are the result of one task: they are sent once, and
+workers pass them on.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ logger = logging.getLogger(__name__)
 POLL = 1.0
 """Seconds between checks of the workers while the client waits for results."""
 PIECE_BYTES = 8 << 20
-"""Bytes of an array that are sent at once. Dask warns about tasks of more than 10 MB."""
+"""Bytes of an array that are sent at once. Dask warns about tasks larger than 10 MB."""
 ANSWER = 10.0
 """Seconds within which a scheduler answers, unless it is frozen."""
 PATIENCE = 30.0
-"""Seconds without any worker before a fit fails. Lost workers may restart in this time."""
+"""Seconds without any worker before a fit fails. Lost workers may restart within this time."""
 START_AGAIN = (
-    "start workers, and fit again; with checkpoint= the fit resumes from its finished searches"
+    "start workers, and fit again; with checkpoint=, the fit resumes from its finished searches"
 )
 NEEDS_DASK = not_installed(
     "a fit on Dask workers needs", "distributed", "'dask[array,dataframe]' distributed"
@@ -58,7 +58,10 @@ def current_client() -> Any:
 
 
 class Future(Protocol):
-    """Result of a task, kept by the workers. Stands for `distributed.Future`: Dask is optional."""
+    """Result of a task, kept by the workers.
+
+    It stands in for `distributed.Future`, because Dask is optional.
+    """
 
     def done(self) -> bool: ...
 
@@ -71,14 +74,14 @@ class NoWorkers(ConnectionError):
 
 @dataclass
 class Workers:
-    """The Dask workers of a client, with the task names and the waiting that this package uses."""
+    """The Dask workers of a client. Tasks have names, and waiting for them never hangs."""
 
     client: Any
     progress: bool = False
     """Whether to show a progress bar while many tasks run."""
     direct: bool | None = None
-    """Whether results come directly from the workers instead of through the scheduler. None for the
-    setting of the client.
+    """Whether results come directly from the workers instead of through the scheduler. None to use
+    the client's setting.
     """
     _run: str = field(default_factory=lambda: f"0{uuid.uuid4().hex[:11]}")
     _tasks: Iterator[int] = field(default_factory=count)
@@ -96,7 +99,7 @@ class Workers:
             raise TypeError(
                 f"client is of type {type(client).__name__}, but a dask.distributed.Client was "
                 "expected: use Client() for workers on this machine, or Client('tcp://host:8786') "
-                "for those of a scheduler elsewhere"
+                "for workers of a scheduler elsewhere"
             )
         if client.asynchronous:
             raise ValueError(
@@ -106,7 +109,7 @@ class Workers:
         if client.status != "running":
             raise ValueError(
                 f"the client is {client.status}, so nothing can be computed with it: create a new "
-                "one with Client(address)"
+                "client with Client(address)"
             )
         workers = cls(client, progress)
         workers.check_versions()
@@ -116,7 +119,7 @@ class Workers:
         return workers
 
     def exist(self) -> bool:
-        """Return whether the scheduler answers and knows a worker."""
+        """Return whether the scheduler answers and has a worker."""
         try:
             if self.client.status != "running":
                 return False
@@ -138,7 +141,7 @@ class Workers:
         return [by_address[address] for address in sorted(by_address)]
 
     def check_versions(self) -> None:
-        """Raise an error unless a worker has this version of the package: results could differ."""
+        """Raise an error if a worker has another version of the package: results could differ."""
         here = __version__
         try:
             (there,) = self.gather([self.submit("rmgl-version", installed_version)])
@@ -156,7 +159,7 @@ class Workers:
             )
 
     def submit(self, name: str, task: Callable[..., Any], *arguments: Any) -> Future:
-        """Run a function on some worker. Dask's dashboard groups tasks by name."""
+        """Run a function on any worker. Dask's dashboard groups tasks by name."""
         future: Future = self.client.submit(task, *arguments, key=self._key(name), pure=False)
         self._futures.add(future)
         return future
@@ -182,7 +185,7 @@ class Workers:
     def gather(
         self, futures: Sequence[Future], name: str = "", check: Check = no_check
     ) -> list[Any]:
-        """Wait for results. Raise the error of a task, or `NoWorkers` without any workers."""
+        """Wait for results. Raise the error of a task, or `NoWorkers` if there are no workers."""
 
         def gathered(futures: list[Future]) -> list[Any]:
             results: list[Any] = self.client.gather(futures, direct=self.direct)
@@ -198,8 +201,8 @@ class Workers:
     def until_stopped(self) -> Iterator[None]:
         """Make the workers forget the remaining tasks if the block raises an error.
 
-        Other references to their results may remain, such as those of a thread that waits for
-        them, or of the traceback of the error. An interruption counts as an error.
+        Other references to their results may remain, such as those held by a thread that waits
+        for them, or by the traceback of the error. An interruption counts as an error.
         """
         try:
             yield
@@ -279,7 +282,7 @@ def joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def is_here(address: str) -> bool:
-    """Return whether a worker is on this machine, by its address."""
+    """Return whether a worker is on this machine, judging by its address."""
     host = address.rpartition(":")[0].rpartition("/")[2]
     return address.startswith("inproc://") or host in ("127.0.0.1", "localhost", "[::1]")
 

@@ -1,14 +1,14 @@
-"""Bounds of squared distances from rounding errors, leading axes and bounding boxes.
+"""Bounds on squared distances from rounding errors, leading axes and bounding boxes.
 
-Statements about exact distances allow for the errors of computed ones. Squared distances z are
-computed as |x|^2 + |y|^2 - 2x'y, from rows and lengths that were rounded to single or to double
-precision. Let D be the number of columns, e the distance from 1 to the next number of that
+Statements about exact distances allow for errors in the computed ones. Squared distances z are
+computed as |x|^2 + |y|^2 - 2x'y, from rows and norms that were rounded to single or double
+precision. Let D be the number of columns, e the distance from 1 to the next number in that
 precision, and t its smallest normal number. Rounding an entry, a product or a sum loses at most a
 share of e/2 of the result or, if the result is smaller than t, all of it. This has three effects:
 
 - Shares. No sum of some of the x_k y_k exceeds (|x|^2 + |y|^2) / 2. So D products and their sums,
-  both lengths, and the rounding of rows change z by less than e (D/2 + 7/2) (|x|^2 + |y|^2).
-- Results that underflow. There are at most 2D + 7 products, sums and lengths, each of which counts
+  both norms, and the rounding of rows change z by less than e (D/2 + 7/2) (|x|^2 + |y|^2).
+- Results that underflow. There are at most 2D + 7 products, sums and norms, each of which counts
   twice in z: (4D + 14) t.
 - Entries that underflow. They change x'y by t (|x_1| + ... + |x_D|) <= sqrt(D) t |x| <=
   (e/4) |x|^2 + D t^2 / e, and likewise for y. The last term is far below t.
@@ -18,7 +18,7 @@ rounded rows have no larger errors. If searches center the rows but distances ar
 uncentered ones, z changes by a further e (|x|^2 + |y|^2) / 2 + e z: the share has room for the
 first part, and radii are rounded up by more than the second.
 
-In views with many columns, a few principal axes and the length of the remainder bound distances
+In views with many columns, a few principal axes and the norm of the remainder bound distances
 from below; only the pairs that these bounds do not rule out are measured with all columns. Bounding
 boxes of tiles of nearby rows also bound distances: tiles that are too far apart are skipped.
 """
@@ -40,9 +40,9 @@ TILE = 512
 TILE_SAMPLE = 1000
 """Number of rows sampled to estimate the variances of the columns."""
 LEADING_ERROR = 1e-7
-"""Error of the appended length, relative to the length of the longest row.
+"""Error in the appended norm, relative to the largest norm of a row.
 
-The length is the square root of a difference that may have lost all digits.
+The appended norm is the square root of a difference that may have lost all digits.
 """
 FEWEST_COLUMNS = 64
 """Number of columns below which products with all columns are just as fast."""
@@ -51,16 +51,16 @@ WIDTHS = (16, 32, 64, 128)
 AXES_SAMPLE = 2000
 """Number of rows sampled to estimate axes."""
 AXES_QUERIES = 200
-"""Number of sampled rows that estimate the share of pairs that axes do not rule out."""
+"""Number of sampled rows used to estimate the share of pairs that axes do not rule out."""
 MEASURING = 12.0
-"""Time per column to measure a single pair, in units of a column in a product of tiles."""
+"""Time per column to measure a single pair, relative to the time per column in a tile product."""
 LEAST_GAIN = 1.3
 """Smallest expected speedup for which a search rotates its rows."""
 
 
 @dataclass(frozen=True)
 class Rounding:
-    """Error bound share (|x|^2 + |y|^2) + floor of a computed squared distance of rows x, y.
+    """Error bound share (|x|^2 + |y|^2) + floor on a computed squared distance between rows x, y.
 
     Examples
     --------
@@ -84,9 +84,9 @@ class Rounding:
         return cls(share / (1 - share), 4.0 * (width + 4) * float(precision.tiny))
 
     def loss(self, norms: Vector) -> Vector:
-        """Return the share of each row, given its squared length, in the error of a distance.
+        """Return each row's contribution to the error in a distance, from its squared norm.
 
-        The error of a distance is at most the sum over its two rows.
+        The error is at most the sum of the contributions of both rows.
         """
         return self.share * norms + self.floor / 2
 
@@ -105,7 +105,7 @@ class Rounding:
 class Reach:
     """Radii r and scales s of nodes, or their bounds for tiles.
 
-    A pair is in reach if its squared distance is below s_i s_j (r_i + r_j).
+    A pair is within reach if its squared distance is below s_i s_j (r_i + r_j).
     """
 
     radii: Vector
@@ -122,9 +122,9 @@ class Reach:
         return self.scales * self.radii / 2
 
     def columns(self, norms: Vector, rounding: Rounding) -> tuple[tuple[Any, Any], ...]:
-        """Return columns for `Tiled.products` that make products positive for all pairs in reach.
+        """Return columns that make `Tiled.products` positive for all pairs within reach.
 
-        `norms` are the squared lengths of the rows.
+        `norms` are the squared norms of the rows.
 
         The products are (s_i s_j (r_i + r_j) - |x_i - x_j|^2) / 2 plus half of the losses of both
         rows. The part of f that underflows is multiplied by s, and that of s by f: hence the
@@ -138,7 +138,7 @@ class Reach:
         return Reach(self.radii[some], self.scales[some])
 
     def largest(self, starts: Any) -> Reach:
-        """Return bounds for the parts that begin at the given places."""
+        """Return bounds for the parts that begin at `starts`."""
         return Reach(
             np.maximum.reduceat(self.radii, starts), np.maximum.reduceat(self.scales, starts)
         )
@@ -149,7 +149,7 @@ class Reach:
 
 
 def leading_columns(X: Floats, norms: Floats) -> Floats | None:
-    """Compute leading columns of centered rows and the length of the rest (None: not worth it)."""
+    """Compute leading columns of centered rows, and remainder norms (None: not worth it)."""
     axes = leading_axes(X.shape, lambda rows: X[rows])
     return None if axes is None else projected(X, norms, axes)
 
@@ -167,7 +167,7 @@ def leading_axes(shape: tuple[int, int], take: Callable[[Nodes], Floats]) -> Flo
 
 
 def projected(X: Floats, norms: Floats, axes: Floats) -> Floats:
-    """Project rows onto orthonormal axes and append the length of the remainder."""
+    """Project rows onto orthonormal axes and append the norm of the remainder."""
     out = np.empty((X.shape[0], axes.shape[1] + 1))
     out[:, :-1] = X @ axes
     out[:, -1] = np.sqrt(np.maximum(norms - np.square(out[:, :-1]).sum(axis=1), 0.0))
@@ -177,13 +177,13 @@ def projected(X: Floats, norms: Floats, axes: Floats) -> Floats:
 def cheapest_width(sample: Floats, axes: Floats) -> int | None:
     """Return the number of axes that makes a search fastest (None: all columns).
 
-    It depends on the share of the pairs of a sample that the axes do not rule out.
+    It depends on the share of sampled pairs that the axes do not rule out.
     """
     norms = np.square(sample).sum(axis=1)
     few = sample[:AXES_QUERIES]
     distances = norms[:AXES_QUERIES, None] + norms - 2 * few @ sample.T
     distances[np.arange(len(few)), np.arange(len(few))] = np.inf
-    # among all rows, which are more, the last listed neighbor is hardly farther
+    # among all rows, which are more numerous, the last listed neighbor is hardly farther
     nearest = distances.min(axis=1, keepdims=True)
     width = sample.shape[1]
     costs: dict[int, float] = {}
@@ -201,7 +201,7 @@ class Order:
     """The order of rows in tiles; kept because sorting takes longer than visiting a few tiles."""
 
     order: Indices
-    """The row at each place in the tiles."""
+    """The row at each position in the tiles."""
     low: Floats
     """Smallest entries of each tile, in double precision, so that a box contains its exact rows."""
     high: Floats
@@ -209,14 +209,14 @@ class Order:
 
     @cached_property
     def places(self) -> Indices:
-        """The place of every row."""
+        """The position of every row."""
         places = np.empty_like(self.order)
         places[self.order] = np.arange(self.order.size)
         return places
 
     @classmethod
     def of(cls, X: Any, pad: float = 0.0) -> Order:
-        """Sort rows into tiles, with boxes that are wider by `pad`.
+        """Sort rows into tiles, with boxes widened by `pad`.
 
         Sparse rows are not sorted, and their tiles have no boxes.
         """

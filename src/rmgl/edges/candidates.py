@@ -61,9 +61,9 @@ class Candidates:
     guide: Floats | None = None
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Costs | None = None
-    """The distances without those of the guide (None: no guide, or it is the last)."""
+    """The distances without those of the guide (None: no guide, or no other guide will follow)."""
     added: tuple[AddedCosts, ...] = ()
-    """Costs from other data of the entities, added to `distances` in this order."""
+    """Costs from other data about the entities, added to `distances` in this order."""
     growth: Growth | None = None
     """The pairs that the last extension added (None: no extension, or unknown)."""
 
@@ -87,9 +87,9 @@ class Candidates:
         return replace(self, distances=distances, guide=guide, unguided=kept)
 
     def with_added(self, *added: AddedCosts, check: Check = no_check) -> Candidates:
-        """Add costs from other data of the same entities to distances without a guide.
+        """Add costs from other data about the same entities to distances without a guide.
 
-        They must not lower the cost of any pair outside the candidates. Costs added earlier stay.
+        They must not lower the cost of any pair outside the candidates. Earlier costs stay.
         """
         distances = self.distances
         for costs in added:
@@ -134,17 +134,17 @@ class Candidates:
         check: Check,
         scaling: LocalScaling | None = None,
     ) -> Candidates:
-        """Make candidates of the pairs of a store, without a certificate.
+        """Make candidates from the pairs of a store, without a certificate.
 
-        With a floor share `local`, distances are locally scaled. The scaling is computed from the
-        nearest points unless it is known.
+        With a floor share `local`, distances are locally scaled. If no scaling is passed, it is
+        computed from the nearest points.
         """
         if scaling is None and local is not None:
             scaling = LocalScaling.of(space, local, check)
         return cls(edges, measured(edges, space, scaling, check), reason, scaling=scaling)
 
     def extended(self, potentials: Vector, check: Check = no_check) -> Candidates:
-        """Add the candidates that a certificate at the solution u needs, if any, or return self."""
+        """Add the candidates that a certificate at the solution u needs; if none, return self."""
         if self.neighborhoods is None:
             return self
         grown = self.neighborhoods.extended(potentials, self.distances, self.guide, check)
@@ -239,7 +239,7 @@ def find_candidates(
         pattern = given_pattern(name, candidates, n)
         return Candidates.uncertain(searched, pattern, "given", floors, in_parts, check)
     if candidates == "approximate" and space.indexed is not None:
-        # approximate lists are not extended later, so they start longer
+        # approximate lists are not extended later, so they start out longer
         length = first_length(space.indexed, alpha, n_neighbors, share=1.5)
         length = length if floors is None else min(max(length, LISTED), n - 1)
         require_list_memory(n, length, view)
@@ -259,8 +259,8 @@ def find_candidates(
 def resolve(X: Any, alpha: float | None, candidates: Any, n_neighbors: int = 0) -> Any:
     """Decide what `candidates` means for a view.
 
-    It is "all", "approximate", the initial length of certified lists, or a given graph. "auto"
-    chooses all pairs where they are cheaper. If alpha is None, a node is expected to keep
+    The result is "all", "approximate", the initial length of certified lists, or the user's graph.
+    "auto" chooses all pairs where they are cheaper. If alpha is None, a node is expected to keep
     `n_neighbors` neighbors.
     """
     n = X.shape[0]
@@ -314,26 +314,26 @@ def expected_neighbors(X: Any, alpha: float) -> int:
 
 
 def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
-    """Return the pairs of a sparse graph, as of `KNeighborsTransformer`, without its values."""
+    """Return the pattern of a sparse graph, such as one from `KNeighborsTransformer`."""
     given = f"candidates for view {name!r} is"
     if not sparse.issparse(graph):
         raise ValueError(f"{given} of type {type(graph).__name__}: use {KINDS_OF_CANDIDATES}")
     if graph.shape != (n_nodes, n_nodes):
         raise ValueError(
-            f"{given} a graph of shape {graph.shape}, but the view has {n_nodes} rows: give one "
-            "node for each row"
+            f"{given} a graph of shape {graph.shape}, but the view has {n_nodes} rows: use a graph "
+            "with one node for each row"
         )
     entries = sound_graph(name, graph).tocoo()
     differ = entries.row != entries.col
     pairs = (entries.row[differ], entries.col[differ])
     pattern = sparse.csr_array((np.ones(pairs[0].size, dtype=bool), pairs), shape=graph.shape)
     if pattern.nnz == 0:
-        raise ValueError(f"{given} a graph without edges: give at least one pair of different rows")
+        raise ValueError(f"{given} a graph without edges: add at least one pair of different rows")
     return pattern
 
 
 def sound_graph(name: str, graph: Any) -> sparse.csr_array:
-    """Convert a given graph to CSR; an error names an entry that is not a distance or weight."""
+    """Convert a user's graph to CSR; an error names an entry that is not a distance or weight."""
     matrix = sound_sparse(f"candidates for view {name!r}", graph)
     wrong = np.arange(matrix.nnz)
     if matrix.dtype.kind in "biuf":
@@ -351,14 +351,14 @@ def sound_graph(name: str, graph: Any) -> sparse.csr_array:
 
 
 def pairs_among(name: str, candidates: Any, rows: Nodes | None, n_nodes: int) -> Any:
-    """Restrict a given graph of all entities to the rows of a view; return others unchanged."""
+    """Restrict a graph of all entities to a view's rows; return other candidates unchanged."""
     if rows is None or not is_graph_of(n_nodes, candidates):
         return candidates
     return sound_graph(name, candidates)[rows][:, rows]
 
 
 def among_all(name: str, candidates: Any, rows: Nodes | None, n_nodes: int) -> Any:
-    """Extend a given graph of the rows of a view to all entities; return others unchanged."""
+    """Extend a graph of a view's rows to all entities; return other candidates unchanged."""
     if rows is None or not is_graph_of(rows.size, candidates):
         return candidates
     graph = sound_graph(name, candidates).tocoo()
@@ -367,12 +367,12 @@ def among_all(name: str, candidates: Any, rows: Nodes | None, n_nodes: int) -> A
 
 
 def graph_in_order(name: str, candidates: Any, order: Nodes) -> Any:
-    """Reorder the entities of a given graph; return other candidates unchanged."""
+    """Reorder the entities in a graph; return other candidates unchanged."""
     if not is_graph_of(order.size, candidates):
         return candidates
     return square_in_order(sparse.csr_array(sound_graph(name, candidates)), order)
 
 
 def is_graph_of(n_nodes: int, candidates: Any) -> bool:
-    """Check whether candidates are a given graph with this number of nodes."""
+    """Check whether candidates are a graph with this number of nodes."""
     return bool(sparse.issparse(candidates) and candidates.shape == (n_nodes, n_nodes))

@@ -36,7 +36,7 @@ class Certificate(Protocol):
         """The pairs that the last extension added (None: no extension, or unknown)."""
 
     def settled(self) -> Certificate:
-        """Return self without the data that only the costs of new pairs needed."""
+        """Return self without data that was needed only for the costs of new pairs."""
 
     def extended(
         self, u: Vector, costs: OwnCosts, guide: Floats | None, check: Check = ...
@@ -144,7 +144,7 @@ def joined(pattern: sparse.csr_array, added: sparse.csr_array) -> tuple[sparse.c
     union = sparse.csr_array(marked(pattern, 1) + marked(added, 2))
     union.sort_indices()
     is_new: Mask = union.data == 2
-    indices = union.indices.copy()  # SciPy leaves room for the entries of both
+    indices = union.indices.copy()  # SciPy allocates room for the entries of both patterns
     ones = np.ones(indices.size, dtype=bool)
     return sparse.csr_array((ones, indices, union.indptr), shape=union.shape), is_new
 

@@ -1,14 +1,14 @@
 """The space of rows with missing cells, whose distances are estimated from shared columns.
 
-Let S = sum of (x_k - y_k)^2 over the shared columns, v_k the mean squared difference of two rows in
-column k (twice its variance), V the sum of all v_k, the mean squared distance of the view, and V_s
-the sum over the shared columns. The estimate is
+Let S = sum of (x_k - y_k)^2 over the shared columns, v_k the mean squared difference between two
+rows in column k (twice its variance), V the sum of all v_k, the mean squared distance in the view,
+and V_s the sum over the shared columns. The estimate is
 
     z = S + max( (V - V_s) (S + c) / (V_s + c),  D )
 
 The estimate assumes that the columns that one of the two rows lacks differ as much as the shared
 ones, relative to what is usual: if all columns are alike and c = 0, it scales S up from the number
-of shared columns to all. c is the usual difference of one column: without c, rows that agree in the
+of shared columns to all. c is the usual difference in one column: without c, rows that agree in the
 only column they share would be the nearest of all. D sums (x_k - mean_k)^2 over the columns that
 one row has and the other lacks: x_k is expected to differ from an unknown value by at least that
 much. Without D, a row that lacks the only column in which two clusters differ would be near both.
@@ -46,7 +46,7 @@ BLOCK_ENTRIES = 1 << 20
 GAPS_ROUNDING = 1e-6
 """Generous bound on the relative rounding error of distances in a block."""
 PRIOR = 1.0
-"""The constant c, in multiples of the usual difference of a column."""
+"""The constant c, in multiples of the usual difference in a column."""
 
 
 class Blocks(Searchable):
@@ -54,11 +54,11 @@ class Blocks(Searchable):
 
     @abstractmethod
     def block(self, nodes: Any) -> Floats:
-        """Compute the squared distances of some rows to all rows, up to rounding."""
+        """Compute the squared distances from some rows to all rows, up to rounding."""
 
     @abstractmethod
     def pairs(self, left: Indices, right: Indices) -> Vector:
-        """Compute the squared distances of single pairs of rows; both orders give the same."""
+        """Compute the squared distances of individual pairs of rows, the same in both orders."""
 
     def exact_instead(self, length: Callable[[Any], int]) -> int:
         return length(np.empty((self.n_rows, 0)))
@@ -127,7 +127,7 @@ class Blocks(Searchable):
 
 
 def blocks_of(n_nodes: int, n_rows: int, check: Check) -> Iterator[slice]:
-    """Yield parts of the nodes whose distances to all rows make one block."""
+    """Yield groups of nodes whose distances to all rows form one block."""
     size = max(1, BLOCK_ENTRIES // n_rows)
     for first in range(0, n_nodes, size):
         check()
@@ -137,9 +137,9 @@ def blocks_of(n_nodes: int, n_rows: int, check: Check) -> Iterator[slice]:
 def nearest_in_blocks(
     nodes: Nodes, length: int, n_rows: int, block: Callable[[Any], Floats], check: Check
 ) -> tuple[Indices, Vector]:
-    """Find the `length` nearest other rows of each node, and the squared distance of the last.
+    """Find the `length` rows nearest to each node, and the squared distance to the last.
 
-    `block(nodes)` returns the distances of some nodes to all rows.
+    `block(nodes)` returns the distances from some nodes to all rows.
     """
     neighbors, last = np.empty((len(nodes), length), dtype=np.int64), np.empty(len(nodes))
     for some in blocks_of(len(nodes), n_rows, check):
@@ -174,11 +174,11 @@ class Gapped(Blocks):
     """1 for every present cell, 0 for every missing one."""
     center: Vector
     usual: Vector
-    """v_k: the mean squared difference of two rows in each column."""
+    """v_k: the mean squared difference between two rows in each column."""
 
     @classmethod
     def of(cls, X: Floats, gaps: NDArray[np.bool_] | None, rows: Nodes | None = None) -> Gapped:
-        """Make the space of rows with missing cells; means are over the given rows (None: all)."""
+        """Make the space of rows with missing cells; means are over `rows` (None: all)."""
         present = cells_present(X, gaps)
         if rows is not None:
             there = np.zeros((len(X), 1))
@@ -202,7 +202,7 @@ class Gapped(Blocks):
 
     @cached_property
     def mean_distance(self) -> float:
-        """V: the mean squared distance of two rows."""
+        """V: the mean squared distance between two rows."""
         return float(self.usual.sum())
 
     @cached_property
@@ -233,7 +233,7 @@ class Gapped(Blocks):
         )
 
     def distances_from(self, X: Floats, gaps: NDArray[np.bool_] | None) -> Floats:
-        """Return squared distances of new rows to all rows: 0 to equal rows, even with gaps."""
+        """Return squared distances from new rows to all rows: 0 to equal rows, even with gaps."""
         present = cells_present(X, gaps)
         centered = (X - self.center) * present
         distances = self._to_all(centered, present)
@@ -247,7 +247,7 @@ class Gapped(Blocks):
         return distances
 
     def _to_all(self, X: Floats, present: Floats) -> Floats:
-        """Compute the distances of rows in the form of `X` and `present` to all rows."""
+        """Compute the distances to all rows from rows in the form of `X` and `present`."""
         norms = np.square(X)
         total = norms @ self.present.T
         total += present @ self.squares.T
@@ -257,7 +257,7 @@ class Gapped(Blocks):
         np.maximum(apart, 0.0, out=apart)
         rows, columns = np.nonzero(apart <= CANCELLATION * total)
         size = max(1, BLOCK_ENTRIES // X.shape[1])
-        # distances that have lost their digits are recomputed from differences
+        # distances that have lost digits are recomputed from differences
         for at in range(0, rows.size, size):
             left, right = rows[at : at + size], columns[at : at + size]
             shared = present[left] * self.present[right]
@@ -277,7 +277,7 @@ class Gapped(Blocks):
 
 @dataclass(frozen=True)
 class Summed(Blocks):
-    """The space of several views, each times its factor, with the sum of squared distances."""
+    """The space of several views, each multiplied by its factor; squared distances add up."""
 
     parts: Sequence[Gapped]
     factors: Sequence[float]
@@ -292,7 +292,7 @@ class Summed(Blocks):
 
     @property
     def mean_distance(self) -> float:
-        """The mean squared distance of two rows."""
+        """The mean squared distance between two rows."""
         return sum(factor**2 * part.mean_distance for part, factor in self._pairs)
 
     @property

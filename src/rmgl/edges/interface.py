@@ -1,8 +1,8 @@
-"""Interfaces of pair stores and spaces, between data, candidate pairs and solvers.
+"""Interfaces of pair stores and spaces, which connect data, candidate pairs and solvers.
 
-A *pair store* holds candidate pairs and no data. A solver works with `(edges, costs, alpha)`, where
-`costs` belong to the store, and uses only the methods of `PairStore`. A *space* holds points and
-their squared distances, and finds candidate pairs among them.
+A *pair store* holds candidate pairs and no data. A solver takes `(edges, costs, alpha)`: a store,
+the costs of its pairs, and alpha. It uses only the methods of `PairStore`. A *space* holds points
+and their squared distances, and finds candidate pairs among them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Nodes: TypeAlias = NDArray[np.intp]
 Indices = NDArray[np.signedinteger[Any]]
 Ends = NDArray[np.integer[Any]]
-"""The first or the second rows of pairs."""
+"""The first members, or the second members, of pairs of rows."""
 Products = NDArray[np.floating[Any]]
 """Products of rows, in single or double precision."""
 OwnCosts: TypeAlias = Any
@@ -62,7 +62,7 @@ def as_vector(costs: Costs) -> Vector:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Sums over the pairs at u, from one pass, with t_ij = u_i + u_j - z_ij."""
+    """Sums over the pairs at a dual vector u, from one pass, with t_ij = u_i + u_j - z_ij."""
 
     excess: Vector
     """sum_j (t_ij)_+ for every node i."""
@@ -74,20 +74,20 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Cheapest:
-    """The cheapest pairs of a store, compared with the next cheapest one."""
+    """The cheapest pairs of a store, compared with the next cheapest pair."""
 
     excess: float
-    """sum (z - z_ij) over these pairs, with z the cost of the next cheapest one."""
+    """sum (z - z_ij) over these pairs, with z the cost of the next cheapest pair."""
     mean: float
     """The mean cost of all pairs."""
 
 
 @dataclass
 class ActivePairs:
-    """The matrix D_A + A, with A the 0/1 matrix of the active pairs; a call multiplies a vector.
+    """The matrix D_A + A: A is the 0/1 matrix of active pairs, D_A the diagonal of its row sums.
 
-    If few pairs are active, they are copied once, so that products need not pass over all
-    candidates.
+    Calling it multiplies it by a vector. If few pairs are active, they are copied once, so that
+    products need not pass over all candidates.
     """
 
     multiply: Callable[[Vector], Vector]
@@ -118,13 +118,13 @@ class PairStore(Protocol):
         """Return the entry of a symmetric matrix for every candidate pair."""
 
     def pairs_among(self, chosen: NDArray[np.bool_]) -> tuple[Nodes, Nodes, Nodes]:
-        """Return all pairs of chosen nodes: places in a vector of costs, and the two nodes."""
+        """Return all pairs of chosen nodes: positions in a cost vector, and the two nodes."""
 
     def localized(self, distances: OwnCosts, scales: Vector, floors: Vector) -> Costs:
         """Compute max(z_ij / (s_i s_j), min(f_i, f_j)) for every candidate pair."""
 
     def evaluate(self, u: Vector, costs: OwnCosts) -> Evaluation:
-        """Compute sums for degrees and dual value at u, without powers of alpha, in one pass."""
+        """Compute the sums behind degrees and dual value at u, without alpha, in one pass."""
 
     def active_pairs(self, u: Vector, costs: OwnCosts, counts: Vector) -> ActivePairs:
         """Return the matrix D_A + A of the pairs active at u; `counts` come from `evaluate`."""
@@ -142,10 +142,10 @@ class PairStore(Protocol):
         """Return the largest cost."""
 
     def sample(self, costs: OwnCosts, size: int) -> Vector:
-        """Return about `size` of the costs, taken at equal steps, or all if there are fewer."""
+        """Return about `size` evenly spaced costs, or all of them if there are fewer."""
 
     def cheapest(self, costs: OwnCosts, share: float) -> Cheapest:
-        """Compare the cheapest pairs, a share of at most half, with the next cheapest one."""
+        """Compare the cheapest `share` of the pairs (at most half) with the next cheapest pair."""
 
 
 class CostVectors:
@@ -170,7 +170,7 @@ class CostVectors:
 
 
 def loop_indices(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return row starts (64 bits) and column indices (32 bits) of a CSR matrix for loops."""
+    """Return row starts (64-bit) and column indices (32-bit) of a CSR matrix for compiled loops."""
     return matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
 
 
@@ -204,27 +204,27 @@ class Space(ABC):
 
     @abstractmethod
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
-        """Measure the squared distance of every candidate pair.
+        """Compute the squared distance of every candidate pair.
 
         `check` is called repeatedly and may raise.
         """
 
     @abstractmethod
     def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
-        """Find the `length` nearest other points of each node, and bound the distance of the rest.
+        """Find the `length` points nearest to each node, and bound the distances to all others.
 
-        Points are in any order. The bound is a lower bound of squared distances, infinite where all
-        points are listed.
+        Points are in no particular order. The bound is a lower bound on squared distances, infinite
+        where all points are listed.
         """
 
     @abstractmethod
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
-        """Compute the squared distances of each node to the points listed for it."""
+        """Compute the squared distances from each node to the points listed for it."""
 
     @property
     @abstractmethod
     def mean_distance(self) -> float:
-        """The mean squared distance of two random points, or of the given pairs."""
+        """The mean squared distance between two random points, or over the given pairs."""
 
     @property
     def given_pairs(self) -> sparse.csr_array | None:
@@ -237,7 +237,7 @@ class Space(ABC):
         return None
 
     def exact_instead(self, length: Callable[[Any], int]) -> int | str:
-        """Return what replaces approximate lists: exact ones of length(rows), or "all" pairs."""
+        """Return what replaces approximate lists: exact lists of length(rows), or "all" pairs."""
         return "all"
 
     def searched_by(self, executor: Executor) -> Space:
@@ -245,8 +245,9 @@ class Space(ABC):
         return self
 
     def kept_by(self, checkpoint: Checkpoint | None) -> Space:
-        """Return the space with searches kept by a checkpoint, if any, or self if it has no
-        searches.
+        """Return the space with its search results kept by the checkpoint, if there is one.
+
+        A space without searches returns itself.
         """
         return self
 
@@ -255,13 +256,13 @@ class Space(ABC):
     ) -> Certificate:
         """Return a certificate that starts from the `length` nearest points of each point.
 
-        `local` is the floor share of a local scaling (None: no scaling).
+        `local` is the floor share of local scaling (None: no scaling).
         """
         raise TypeError("all pairs of this space are given: there are no others to search for")
 
 
 class Searchable(Space):
-    """A space in which all pairs within given radii can be found."""
+    """A space in which all pairs within specified radii can be found."""
 
     @abstractmethod
     def digest(self) -> str:
@@ -273,7 +274,7 @@ class Searchable(Space):
     ) -> tuple[Ends, Ends]:
         """Find all pairs of a node and another point nearer than s_i s_j (radii_i + radii_j).
 
-        Distances are squared. A pair may occur in one order or both, and rounding may add a few
+        Distances are squared. A pair may occur in one order or in both, and rounding may add a few
         pairs. `scales` are the s_i (None: all are one).
         """
 

@@ -94,19 +94,17 @@ def check_lists(
     check_arrays(kept, "neighbors", *["bounds"] * bounded)
     neighbors, shape = kept["neighbors"], (len(nodes), length)
     if neighbors.shape != shape:
-        raise Unsound(
-            f"the lists of neighbors have shape {neighbors.shape}, but {shape} was expected"
-        )
+        raise Unsound(f"the neighbor lists have shape {neighbors.shape}, but {shape} was expected")
     check_ends("the neighbors", neighbors.reshape(-1), n_rows)
     if (neighbors == nodes[:, None]).any():
         raise Unsound("a node is in its own list of neighbors")
     if bounded:
-        bounds, what = kept["bounds"], "the bound of the distances to all others"
+        bounds, what = kept["bounds"], "the bound on the distances to all others"
         sound_numbers(what, bounds, shape[:1], least=0.0, infinite=True)
 
 
 def check_pairs(kept: Found, n_rows: int) -> None:
-    """Raise `Unsound` unless there are pairs of different rows."""
+    """Raise `Unsound` unless these are valid pairs of different rows."""
     check_arrays(kept, "left", "right")
     left, right = kept["left"], kept["right"]
     check_ends("the first rows of the pairs", left, n_rows)
@@ -116,8 +114,8 @@ def check_pairs(kept: Found, n_rows: int) -> None:
 
 
 def check_ends(what: str, rows: NDArray[Any], n_rows: int, *, size: int | None = None) -> None:
-    """Raise `Unsound` unless these are row numbers from searches, `size` of them if given."""
+    """Raise `Unsound` unless these are row numbers from a search, `size` of them if specified."""
     if rows.dtype not in (np.int32, np.int64):
-        expected = "integers of 4 or 8 bytes were expected"
+        expected = "4-byte or 8-byte integers were expected"
         raise Unsound(f"{what} are of type {rows.dtype}, but {expected}")
     sound_indices(what, rows, n_rows, size=size)

@@ -2,11 +2,11 @@
 
     z_ij  ->  max( z_ij / (s_i s_j),  0.7 min(f_i, f_j) )
 
-The scale s_i is the distance of node i to its 7th neighbor. It is larger if the node's 7th smallest
-cost would exceed 2, so that an outlier, which is far from nodes that are close together, still gets
-edges. f_i is the node's 5th smallest cost; 0.7 f_i is its floor. Floors prevent duplicates and
-near-duplicates from keeping all their weight among themselves. Exact copies of a node are not
-counted.
+The scale s_i is the distance from node i to its 7th neighbor. It is larger if the node's 7th
+smallest cost would exceed 2, so that an outlier, which is far from nodes that are close together,
+still gets edges. f_i is the node's 5th smallest cost; 0.7 f_i is its floor. Floors prevent
+duplicates and near-duplicates from keeping all their weight among themselves. Exact copies of a
+node are not counted.
 
 Scales and floors depend only on the 30 nearest neighbors and on those tied with the last one, so
 they are the same for every choice of candidate pairs and every order of the nodes.
@@ -14,8 +14,8 @@ they are the same for every choice of candidate pairs and every order of the nod
 Where distances are tied, "the 7 nearest" is not defined: the order of rows would decide. A *closed*
 list of length k holds every point that is at most as far as the k-th nearest one. Each point nearer
 than that has its own place, and points tied for the last places share them, so results computed
-from the list depend on the data alone. If too many points are tied to be listed, a stand-in takes
-their places: a point at their distance that is like the node itself.
+from the list depend on the data alone. If too many points are tied to list them all, a *stand-in*
+takes their places: a point at their distance that has the node's own scale.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ AT_ONCE = 4096
 STAND_IN = -1
 """Neighbor index of a stand-in."""
 Answer = tuple[Indices, Floats, Vector]
-"""The nearest points of some nodes in any order, their squared distances, a bound for the rest.
+"""The nearest points of some nodes in any order, their squared distances, and a bound.
 
-The bound is a lower one of the squared distances to all other points, infinite if there are
+The bound is a lower bound on the squared distances to all other points, infinite if there are
 none."""
 Search = Callable[[Indices, int], Answer]
 """search(nodes, length) returns the `length` nearest points of each node."""
@@ -65,7 +65,7 @@ Search = Callable[[Indices, int], Answer]
 
 @dataclass(frozen=True)
 class NearBlock:
-    """Closed lists of some nodes, side by side; distances are infinite beyond shorter lists."""
+    """Closed lists of some nodes, one per row; distances beyond the end of a list are infinite."""
 
     nodes: Indices
     neighbors: Indices
@@ -75,19 +75,19 @@ class NearBlock:
 
     @property
     def pairs(self) -> tuple[Ends, Ends]:
-        """All pairs of a node and a point in its list, as loops take them."""
+        """All pairs of a node and a point in its list, in the form that loops take."""
         there = np.isfinite(self.distances) & (self.neighbors != STAND_IN)
         nodes = np.repeat(self.nodes.astype(np.int32), there.sum(axis=1))
         return nodes, self.neighbors[there].astype(np.int32, copy=False)
 
 
 def counted(distances: Floats) -> Floats:
-    """Return squared distances that are infinite for exact copies, which are not counted."""
+    """Return squared distances, infinite for exact copies so that they are not counted."""
     return np.where(distances > 0, distances, np.inf)
 
 
 def reach_of(distances: Floats, length: int) -> Vector:
-    """Return how far each row's closed list reaches: the `length`-th smallest, with its ties."""
+    """Return how far each row's closed list reaches: the `length`-th distance, with its ties."""
     last = min(length, distances.shape[1]) - 1
     return np.partition(distances, last, axis=1)[:, last] * (1 + TIED)
 
@@ -101,10 +101,11 @@ def closed_lists(
     different: bool = False,
     answer: Answer | None = None,
 ) -> list[NearBlock]:
-    """Return closed lists of `length` of some nodes; with `different`, without copies of a node.
+    """Return the closed lists of length `length` of some nodes.
 
-    The first search is for `first` neighbors, unless its `answer` is known. Longer searches follow
-    where ties with the last neighbor may be missing.
+    The first search finds `first` neighbors, unless its `answer` is passed. Longer searches follow
+    where ties with the last neighbor may be missing. With `different`, copies of a node are left
+    out of its list.
     """
     answer = search(nodes, first) if answer is None else answer
     lists, left = closed_at_once(nodes, answer, length, first > MOST, different)
@@ -118,9 +119,11 @@ def closed_lists(
 def closed_at_once(
     nodes: Indices, answer: Answer, length: int, is_last: bool = False, different: bool = False
 ) -> tuple[list[NearBlock], Nodes]:
-    """Return the closed lists from one answer, and the nodes for which it is too short.
+    """Make closed lists from one search result, and return the indices of unfinished nodes.
 
-    An answer that `is_last` must suffice: more points are tied than can be listed.
+    A closed list needs all points tied with its last one. A node is unfinished if some of them may
+    be missing from the search result, `answer`. After the longest search (`is_last`), no node is
+    unfinished: if ties may still be missing, a stand-in takes their places.
     """
     neighbors, distances, bounds = answer
     distances = counted(distances) if different else distances
@@ -142,7 +145,7 @@ def laid_out(
     known: NDArray[np.bool_],
     length: int,
 ) -> Iterator[NearBlock]:
-    """Yield closed lists from longer ones: without ties, with ties, with stand-ins for too many."""
+    """Yield closed lists cut from longer ones: without ties, with ties, and with stand-ins."""
     within = distances <= np.where(np.isfinite(reach), reach, np.finfo(np.float64).max)[:, None]
     counts = within.sum(axis=1)
     plain, tied = known & (counts <= length), known & (counts > length) & (counts <= MOST)
@@ -162,7 +165,7 @@ def laid_out(
 def with_stand_ins(
     nodes: Indices, neighbors: Indices, distances: Floats, limits: Vector, length: int
 ) -> NearBlock:
-    """Return lists of points nearer than the limits, with a stand-in at the limit for the rest."""
+    """Return lists of points nearer than the limits, each with a stand-in at the limit."""
     nearer = distances * (1 + TIED) < limits[:, None] / (1 + TIED)
     kept = np.where(nearer, distances, np.inf)
     listed, apart = shortest(neighbors, kept, min(length, neighbors.shape[1]))
@@ -175,13 +178,13 @@ def with_stand_ins(
 def nearest_of_all(
     space: Space, length: int, check: Check = no_check, *, different: bool = False
 ) -> list[NearBlock]:
-    """Return the closed lists of `length` of all points of a space."""
+    """Return the closed lists of length `length` of all points of a space."""
     search, nodes = searching(space, check), np.arange(space.n_rows)
     return closed_lists(search, nodes, length, length + SPARE, different=different)
 
 
 def searching(space: Space, check: Check = no_check) -> Search:
-    """Return the search for the nearest points of nodes of a space."""
+    """Return a function that searches a space for the points nearest to some nodes."""
 
     def search(nodes: Indices, length: int) -> Answer:
         neighbors, bounds = space.nearest(nodes, min(length, space.n_rows - 1), check)
@@ -258,20 +261,20 @@ class LocalScaling:
         sound_numbers("the scales of the nodes", self.scales, (n_nodes,), least=SMALLEST_SCALE)
         sound_numbers("the floors of the nodes", self.floors, (n_nodes,), least=0.0)
         if not 0 <= self.floor_share <= 1:
-            raise Unsound(f"the share of the floors is {self.floor_share}, but must be from 0 to 1")
+            raise Unsound(f"the floor share is {self.floor_share}, but it must be from 0 to 1")
 
     def of_nodes(self, nodes: Nodes) -> LocalScaling:
         """Return the scaling of some of the nodes."""
         return LocalScaling(self.scales[nodes], self.floors[nodes], self.floor_share)
 
     def of_new(self, neighbors: Indices, distances: Floats) -> LocalScaling:
-        """Compute the scaling of new nodes from squared distances to the nearest ones and ties."""
+        """Compute the scaling of new nodes from squared distances to the nearest nodes and ties."""
         answer = neighbors, distances, np.full(len(neighbors), np.inf)
         lists, _ = closed_at_once(np.arange(len(neighbors)), answer, LISTED)
         return LocalScaling.from_lists(lists, self.floor_share, among=self)
 
     def costs_of_new(self, neighbors: Indices, distances: Floats) -> Floats:
-        """Compute the costs of new nodes from squared distances to the nearest ones and ties."""
+        """Compute the costs of new nodes from squared distances to the nearest nodes and ties."""
         return self.costs_between(self.of_new(neighbors, distances), neighbors, distances)
 
     def costs_between(self, new: LocalScaling, neighbors: Indices, distances: Floats) -> Floats:
@@ -300,7 +303,7 @@ def relative_costs(block: NearBlock, scales: Vector, theirs: Vector) -> Floats:
 
 
 def first_scales(nearest: Vector, known: Vector) -> Vector:
-    """Return the distance to the 7th neighbor, from squared ones, or a typical one if infinite."""
+    """Return the roots of squared distances; the median of `known` replaces infinite ones."""
     typical = np.median(known) if known.size else 1.0
     return np.sqrt(np.where(np.isfinite(nearest), nearest, typical))
 
@@ -311,7 +314,7 @@ def nearest_scale(block: NearBlock) -> Vector:
 
 
 def raised_scales(block: NearBlock, scales: Vector, theirs: Vector) -> Vector:
-    """Raise scales where the 7th smallest cost would exceed 2; `theirs` are those of neighbors."""
+    """Raise scales where the 7th smallest cost would exceed 2; `theirs` are the neighbors'."""
     far = (
         smallest_at(relative_costs(block, scales, theirs), SCALE_NEIGHBOR, block.shares) / FAR_COST
     )
@@ -327,10 +330,10 @@ def floors_of(block: NearBlock, scales: Vector, theirs: Vector, floor_share: flo
 def smallest_at(values: Floats, rank: int, shares: Floats | None = None) -> Vector:
     """Return the rank-th smallest entry of each row.
 
-    Rows with fewer finite entries give the largest finite one, and rows without any give infinity.
+    Rows with fewer finite entries give their largest finite entry, or infinity if they have none.
 
-    `shares` is the share of a place that each entry has (None: one each); the smallest entries take
-    the first places.
+    `shares` is the share of a place that each entry has (None: one place each); the smallest
+    entries take the first places.
 
     Examples
     --------

@@ -24,11 +24,11 @@ from rmgl.running.threads import Check, InParts, no_check, one_by_one, one_part
 
 HALF_OF_LARGEST = float(np.finfo(np.float64).max) / 2
 NOBODY = -1
-"""The value of an empty place in a heap."""
+"""The value of an empty slot in a heap."""
 Hits: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Products]
-"""Queries, places of rows found for them, and scores -|x_i - x_j|^2 / 2."""
+"""Queries, positions of the rows found for them, and scores -|x_i - x_j|^2 / 2."""
 Found: TypeAlias = tuple[Products, NDArray[np.int32]]
-"""Heaps of the scores of the nearest rows of every query, and of their places."""
+"""For every query, heaps of the scores of the nearest rows, and of their positions."""
 
 
 class Heaps:
@@ -42,7 +42,7 @@ class Heaps:
     ) -> None:
         """`rows` have all columns if offered scores are upper bounds, and no columns otherwise.
 
-        If `known` scores are given, only better ones enter.
+        If `known` scores are passed, only better scores enter.
         """
         self.queries, self.rows = queries, rows
         worst = 0.99 * np.finfo(rows.dtype).min
@@ -85,7 +85,7 @@ def nearest_inside(
 ) -> Found:
     """Find the nearest rows of every row of a block in the same block.
 
-    Every tile is visited with itself, then the pairs of tiles t and t + 1, t + 2, ...
+    Each tile is compared first with itself, then with the next tile, the one after that, ...
     """
     products = tiled.scores(tiled, rounding)
     heaps = Heaps(np.arange(tiled.size), length, tiled.rows)
@@ -123,7 +123,7 @@ def nearest_of(
     in_parts: InParts = one_part,
     check: Check = no_check,
 ) -> Found:
-    """Find the nearest rows of some rows of a block, at ascending places, in the same block."""
+    """Find the nearest rows, in the same block, of the rows at ascending positions `queries`."""
     heaps = Heaps(queries, length, one.rows)
     offer_tiles(heaps, one, one, one.scores(one, rounding), 0, in_parts, check)
     return heaps.found
@@ -132,7 +132,7 @@ def nearest_of(
 def nearest_of_others(
     one: Tiled, other: Tiled, queries: Indices, known: Products, rounding: Rounding
 ) -> Hits:
-    """Find rows of another block that are nearer to some rows of a block than the known scores."""
+    """Find rows of another block whose scores, for some rows of a block, beat the known scores."""
     rows = np.concatenate([one.rows, other.rows])
     heaps = Heaps(queries, known.shape[1], rows, known)
     offer_tiles(heaps, one, other, one.scores(other, rounding), one.size)
@@ -141,7 +141,7 @@ def nearest_of_others(
 
 
 def nearest_to(queries: Tiled, other: Tiled, products: ProductsOfTiles, length: int) -> Found:
-    """Find the nearest rows of a block for all rows of another one."""
+    """Find the nearest rows of a block for all rows of another block."""
     heaps = Heaps(np.arange(queries.size), length, np.empty((0, 0), dtype=other.columns.dtype))
     offer_tiles(heaps, queries, other, products, queries.size)
     return heaps.scores, heaps.nearest - np.int32(queries.size)
@@ -202,6 +202,6 @@ def nearest_across(
 
 
 def hits_of(scores: Products, nearest: NDArray[np.int32]) -> Hits:
-    """Return the hits in heaps, without empty places."""
+    """Return the hits in heaps, without empty slots."""
     rows, places = np.nonzero(nearest != NOBODY)
     return rows.astype(np.int32), nearest[rows, places].astype(np.int32), scores[rows, places]

@@ -10,16 +10,16 @@ all pairs with z_ij < s_i s_j (radius_i + radius_j) are candidates (s = 1 withou
 so it carries no weight, whatever the embedding adds to the costs: the solution over the candidates
 *is* the solution over all pairs.
 
-A pair that is in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the
-distance of the last neighbor of i. In units of s_i s_j, that is at least a_i a_j, where
-a_i = sqrt(rho_i) / s_i. For any number c, such lists have
+A pair that is in no list of nearest neighbors has z_ij >= sqrt(rho_i rho_j), with rho_i the squared
+distance from i to the last neighbor in its list. In units of s_i s_j, that is a_i a_j, where
+a_i = sqrt(rho_i) / s_i. For any number c, these lists guarantee the radii
 
     radius_i = c a_i - c^2 / 2  where a_i >= c,      c^2 / 2 - (c - a_i) max(a)  elsewhere
 
-because radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a are at least c, and at most
-a_i a_j otherwise. Without scaling, radius_i = rho_i / 2, because z_ij >= (rho_i + rho_j) / 2. If
-the u of a node exceeds its radius, the radius is set a little larger than u, the pairs within it
-are added, and the solver continues from its last point.
+because radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a_i and a_j are at least c, and
+at most a_i a_j otherwise. Without scaling, radius_i = rho_i / 2, because
+z_ij >= (rho_i + rho_j) / 2. If a node's u exceeds its radius, the radius is set slightly larger
+than u, the pairs within it are added, and the solver continues from its last point.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ BYTES_PER_LISTED = 100
 LOOKED_THROUGH = 4096
 """Number of rows whose lists are scanned at once."""
 FORESIGHT = 0.15
-"""Margin of a radius beyond u, relative to the mean excess of the active pairs of a node.
+"""Margin by which a radius exceeds u, relative to the mean excess of a node's active pairs.
 
 A larger margin means fewer searches and more candidates."""
 SHORT = 0.01
@@ -65,7 +65,7 @@ SHORT = 0.01
 LONG_LISTS = 100
 """Candidate pairs per node above which unneeded pairs are dropped."""
 LEAST_ADDED = 16
-"""Pairs that may be added at each node at once; more if lists are longer than that."""
+"""Pairs that may be added at each node at once, or the mean list length if that is larger."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Neighborhoods(ListCertificate):
         return cls(space, radii, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
     def too_small(self, potentials: Vector) -> Nodes:
-        """Return the nodes whose potential u exceeds their radius; the certificate needs none."""
+        """Return the nodes whose potential u exceeds their radius; a valid certificate has none."""
         return np.flatnonzero(potentials > self.radii)
 
     def extended(
@@ -98,8 +98,8 @@ class Neighborhoods(ListCertificate):
     ) -> Neighborhoods:
         """Add the pairs that a certificate at u needs; return self if it already holds.
 
-        Costs are those of the candidate pairs. The guide does not make other pairs cheaper, so it
-        does not matter here.
+        `costs` are those of the candidate pairs. The guide makes no other pair cheaper, so it is
+        ignored here.
         """
         nodes = self.too_small(u)
         if nodes.size == 0:
@@ -107,7 +107,7 @@ class Neighborhoods(ListCertificate):
         return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
     def widened(self, nodes: Nodes, reached: Vector, check: Check = no_check) -> Neighborhoods:
-        """Enlarge the radii of given nodes to what potentials may reach, and add their pairs."""
+        """Enlarge the radii of some nodes to what potentials may reach, and add the new pairs."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
         left, right = self.space.within(nodes, radii, scales, check)
@@ -175,7 +175,10 @@ class Checked(ListCertificate):
         return replace(self, pattern=pattern, is_new=is_new)
 
     def pruned(self, u: Vector, costs: Vector) -> Checked:
-        """Drop pairs far beyond u_i + u_j, by the mean excess of active ones, if lists are long."""
+        """If lists are long, drop pairs whose cost is far above u_i + u_j.
+
+        The limit is the mean excess of the active pairs of both nodes.
+        """
         if self.pattern.nnz <= LONG_LISTS * self.space.n_rows:
             return self
         sums = self.edges.evaluate(u, costs)
@@ -198,9 +201,10 @@ def first_pairs(
 ) -> tuple[sparse.csr_array, LocalScaling | None, Vector]:
     """Return the first candidate pairs, their scaling, and bounds on all other distances.
 
-    The pattern holds the `length` nearest points of each point, without the last one and its ties,
-    and the closed lists for the scaling or, without scaling, of that length. `local` is its floor
-    share (None: no scaling). The bounds are lower bounds of squared distances.
+    The pattern holds the `length` nearest points of each point, except the last one and its ties.
+    It also holds the closed lists (`rmgl.edges.local_scaling`) that the scaling needs or, without
+    scaling, closed lists of that length. `local` is the floor share of the scaling (None: no
+    scaling). The bounds are lower bounds on squared distances.
     """
     closed = length if local is None else LISTED
     nodes, search = np.arange(space.n_rows), searching(space, check)
@@ -233,17 +237,17 @@ def foreseen(u: Vector, sums: Evaluation) -> Vector:
 
 
 def enlarged(radii: Vector, nodes: Nodes, reached: Vector) -> Vector:
-    """Set the radii of the given nodes to what potentials may reach."""
+    """Set the radii of some nodes to what potentials may reach."""
     larger = radii.copy()
     larger[nodes] = reached[nodes]
     return larger
 
 
 def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
-    """Compute radii of lists of nearest neighbors from bounds on the distances to all others.
+    """Compute the radii of neighbor lists from bounds on the distances to all other points.
 
-    The choice of c leaves few nodes with a smaller a. So few radii are far below a^2 / 2, the
-    largest that equal nodes can have.
+    c is chosen so that few nodes have a smaller a (see the top of this module). Few radii are
+    therefore far below a^2 / 2, the largest possible radius if all nodes have the same a.
     """
     relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
     known = relative[np.isfinite(relative)]
@@ -256,10 +260,10 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
 
 
 def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock] | None:
-    """Return closed lists of the nearest points of every node that differ from it.
+    """Return closed lists of the points nearest to every node, without copies of the node.
 
-    Returns None if a node has fewer than 30 listed neighbors. If copies of a node take so many of
-    its places that other points may be missing, the space is searched.
+    Returns None if a node has fewer than 30 listed neighbors. If copies fill so much of a node's
+    list that other points may be missing, the space is searched.
     """
     if np.diff(edges.indptr).min() < LISTED:
         return None
@@ -286,7 +290,7 @@ def scaling_among(edges: PairList, distances: Vector, floor_share: float) -> Loc
 def looked_through(
     edges: PairList, distances: Vector
 ) -> Iterator[tuple[Indices, Indices, NDArray[Any], Vector]]:
-    """Yield some nodes at a time, the starts of their pairs, their listed points, and distances."""
+    """Yield a group of nodes at a time: nodes, starts of their lists, listed points, distances."""
     for first in range(0, edges.n_nodes, LOOKED_THROUGH):
         starts = edges.indptr[first : first + LOOKED_THROUGH + 1]
         some, nodes = slice(starts[0], starts[-1]), np.arange(first, first + starts.size - 1)
@@ -294,9 +298,9 @@ def looked_through(
 
 
 def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> Answer:
-    """Return the 30 nearest of the `others` listed for each node; the rest are farther.
+    """Return the 30 nearest of the `others` listed for each node.
 
-    Those of a node lie between two consecutive `starts`.
+    The list of a node lies between two consecutive `starts`.
     """
     entries = nearest_entries(starts, distances, LISTED)
     nearest = distances[entries]
@@ -306,7 +310,7 @@ def nearest_among(starts: Indices, others: NDArray[Any], distances: Vector) -> A
 def closed_among(
     nodes: Indices, starts: Indices, others: NDArray[Any], distances: Vector
 ) -> list[NearBlock]:
-    """Return closed lists of 30 from the `others` listed for nodes, which include all members."""
+    """Return closed lists of length 30, cut from longer lists that contain all of their points."""
     answer = nearest_among(starts, others, distances)
     blocks, left = closed_at_once(nodes, answer, LISTED)
     if left.size == 0:
@@ -333,7 +337,8 @@ def closed_among(
 def nearest_entries(starts: Indices, distances: Vector, length: int) -> Indices:
     """Return the entries with the `length` smallest distances of every row, in any order.
 
-    `starts` holds the start of each row, and the end. No row may have fewer than `length` entries.
+    `starts` holds the start of each row and the end of the last. No row may have fewer than
+    `length` entries.
     """
     of_row = np.repeat(np.arange(starts.size - 1, dtype=np.int32), np.diff(starts))
     scores = np.full((starts.size - 1, length), -np.finfo(np.float64).max)

@@ -1,11 +1,11 @@
-"""Exact search for nearest rows, and for all pairs of rows within given radii.
+"""Exact search for nearest rows, and for all pairs of rows within specified radii.
 
 Products of rows use single precision where its rounding errors are small compared with the
 distances in question, and double precision otherwise. Searches bound the effect of rounding on a
 distance and allow for it (`rmgl.edges.bounds`). Statements about rows that were not found therefore
-hold for exact distances; the found rows are the nearest up to rounding.
+hold for exact distances; the rows that were found are the nearest up to rounding.
 
-All rows are one block of tiles here; threads share its pairs of tiles.
+Here, all rows form a single block of tiles; threads share its pairs of tiles.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from rmgl.running.checkpoint import digest_of
 from rmgl.running.threads import Check, Executor, InParts, no_check, one_part
 
 LARGEST_SINGLE = 1e15
-"""Size of entries up to which their squares do not overflow in single precision."""
+"""Magnitude up to which the squares of entries do not overflow in single precision."""
 PRODUCT_ROUNDING = 1e-13
 """Relative rounding error of squared distances from products in double precision."""
 LARGEST_LOSS = 0.01
-"""Share of a distance that single precision may lose; a larger loss needs double precision."""
+"""Share of a distance that single precision may lose; a larger loss requires double precision."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Rows(Searchable):
 
     @classmethod
     def of(cls, X: Any) -> Rows:
-        """Make the space of the rows of any matrix.
+        """Make the space of a matrix's rows.
 
         Dense rows are centered, so that |x|^2 + |y|^2 - 2x'y loses fewer digits.
         """
@@ -102,10 +102,10 @@ class Rows(Searchable):
     def _nearest(
         self, nodes: Nodes, length: int, precise: bool, check: Check
     ) -> tuple[Indices, Vector, Vector]:
-        """Find the nearest rows of each node, and the distances of the others and of the last one.
+        """Find the nearest rows of each node.
 
-        The squared distance of the others is a lower bound; that of the last row is the computed
-        one.
+        Also returns a lower bound on the squared distances to all other rows, and the computed
+        squared distance to the last of the nearest rows.
         """
         order = self._order_in(precise)
         places = order.places[nodes]
@@ -114,14 +114,14 @@ class Rows(Searchable):
         nearest, last = self._nearest_places(queries, length, precise, check)
         rounding = Rounding.of(self.X.shape[1], np.float64 if precise else np.float32)
         bounds = rounding.distance_bound(last[mine], self._norms[nodes])
-        # replace places by rows in the same memory
+        # replace positions with rows, reusing the memory
         np.take(order.order.astype(np.int32), nearest, out=nearest)
         return nearest[mine], bounds, last[mine]
 
     def _nearest_places(
         self, queries: Indices | None, length: int, precise: bool, check: Check
     ) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of those at ascending places (None: all), and the last distance."""
+        """Find the nearest rows of those at ascending positions (None: all), and last distances."""
         tiled, rounding = self._tiles(precise)
         options = (length, rounding, self.in_parts, check)
         if queries is None:
@@ -134,7 +134,7 @@ class Rows(Searchable):
     def _precise_enough(
         search: Callable[[Any, bool], tuple[Indices, Vector, Vector]], single: bool
     ) -> tuple[Indices, Vector]:
-        """Run search(queries, precise), and repeat it precisely where single loses too much."""
+        """Run search(queries, precise); repeat it in double precision where single is too lossy."""
         neighbors, bounds, last = search(slice(None), not single)
         coarse = np.flatnonzero(bounds < (1 - LARGEST_LOSS) * last)
         if coarse.size and single:
@@ -181,19 +181,22 @@ class Rows(Searchable):
         precise: bool,
         check: Check,
     ) -> tuple[Ends, Ends]:
-        """Find all pairs in reach of rows at chosen places (None: all); `radii` are by place."""
+        """Find all pairs within reach of rows at chosen positions (None: all).
+
+        `radii` and `scales` are in the order of the tiles.
+        """
         tiled, rounding = self._tiles(precise)
         reach = Reach.rounded_up(radii, scales, rounding)
         both = None if chosen is None else (chosen, chosen)
         return within(tiled, None, (reach, reach), both, rounding, self.in_parts, check)
 
     def nearest_to(self, queries: Any, length: int) -> Indices:
-        """Find the `length` nearest rows of each row of another matrix, in any order.
+        """Find the `length` rows nearest to each row of another matrix, up to rounding.
 
-        They are the nearest up to rounding.
+        The rows found are in no particular order.
 
-        Unlike scikit-learn's search, this does not use OpenMP, so it also works in a process forked
-        from one that has used OpenMP.
+        Unlike scikit-learn's search, this one does not use OpenMP, so it also works in a process
+        forked from one that has used OpenMP.
         """
         if sparse.issparse(self.X):
             return nearest_sparse(self.X, queries, length)
@@ -206,7 +209,10 @@ class Rows(Searchable):
     def _nearest_to(
         self, queries: Floats, length: int, precise: bool
     ) -> tuple[Indices, Vector, Vector]:
-        """Return for other rows what `_nearest` returns for nodes; nearby queries form groups."""
+        """Return for rows of another matrix what `_nearest` returns for nodes.
+
+        Nearby queries are grouped.
+        """
         tiled, rounding, right = self._arranged(precise)
         mine, norms = Order.of(queries), squared_lengths(queries)
         asked = tiled_rows(queries, norms, tiled.columns.dtype, mine, None)
@@ -223,7 +229,7 @@ class Rows(Searchable):
             self._arranged(precise=not self._fits_single)
 
     def _arranged(self, precise: bool) -> tuple[Tiled, Rounding, Products]:
-        """Return the rows with all columns and their side of products with queries; keep both."""
+        """Return the tiled rows with all columns, and their side of products; cache both."""
         dtype = np.float64 if precise else np.float32
         if dtype not in self._kept:
             tiled = tiled_rows(self.X, self._norms, dtype, self._order, None)
@@ -236,14 +242,14 @@ class Rows(Searchable):
         return {}
 
     def _tiles(self, precise: bool) -> tuple[Tiled, Rounding]:
-        """Return the rows in tiles, with leading columns if these are precise enough."""
+        """Return the rows in tiles, with leading columns if they are precise enough."""
         dtype = np.float64 if precise else np.float32
         leading = None if precise else self._leading
         tiled = tiled_rows(self.X, self._norms, dtype, self._order_in(precise), leading)
         return tiled, Rounding.of(self.X.shape[1], dtype)
 
     def _order_in(self, precise: bool) -> Order:
-        """Return the order of rows in tiles: in single precision, that of any leading columns."""
+        """Return the order of rows in tiles; in single precision, leading columns may define it."""
         return self._order if precise or self._leading is None else self._order_of_leading
 
     @cached_property
@@ -308,7 +314,7 @@ def nearest_sparse(X: Any, queries: Any, length: int) -> Indices:
 
 
 def distances_between(rows: Floats, X: Floats, neighbors: Nodes) -> Floats:
-    """Compute squared distances of each of `rows` to its listed rows of X, from differences."""
+    """Compute squared distances between `rows` and their listed rows of X, from differences."""
     n, length = neighbors.shape
     distances, starts = np.empty(n * length), length * np.arange(n + 1)
     kernels.list_distances(rows, X, starts, neighbors.astype(np.int32).ravel(), 0, n, distances)

@@ -1,4 +1,4 @@
-"""Spaces whose distances are in memory: all of them (`Square`), or those of given pairs (`Listed`).
+"""Spaces whose distances are in memory: all of them (`Square`), or those of some pairs (`Listed`).
 
 `Rows` computes distances from the rows, tile by tile (`rmgl.edges.search`); `Gapped` estimates them
 for rows with missing cells (`rmgl.edges.gaps`). With `Square`, no distance is computed twice,
@@ -30,7 +30,7 @@ __all__ = ["Blocks", "Gapped", "Listed", "Rows", "Space", "Square", "Summed", "a
 
 @dataclass(frozen=True)
 class Square(Space):
-    """A space given by the symmetric matrix of all squared distances.
+    """A space defined by the symmetric matrix of all squared distances.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Square(Space):
 
     @classmethod
     def of(cls, X: Any, in_parts: InParts = one_part, check: Check = no_check) -> Square:
-        """Measure the rows of a matrix by |x|^2 + |y|^2 - 2x'y, or by differences if near."""
+        """Compute all distances as |x|^2 + |y|^2 - 2x'y, or from differences if rows are close."""
         n = X.shape[0]
         X = X if sparse.issparse(X) else X - X.mean(axis=0)
         norms, same = squared_lengths(X), copies(X)
@@ -134,7 +134,7 @@ class Square(Space):
         most: int,
         check: Check = no_check,
     ) -> tuple[Indices, Indices]:
-        """Find unlisted pairs that would carry weight at u: the `most` largest of each node.
+        """Find unlisted pairs that would carry weight at u: the `most` heaviest of each node.
 
         Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors
         f and the rows g of a guide.
@@ -165,7 +165,10 @@ def copies(X: Any) -> Indices:
 
 
 def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> None:
-    """Recompute small distances of a block from row `first` by differences; copies get zero."""
+    """Recompute small distances of a block, which starts at row `first`, from differences.
+
+    Copies get zero.
+    """
     total = norms[first : first + len(block)][:, None] + norms[first:]
     rows, columns = np.nonzero(block <= CANCELLATION * total)
     differ = same[rows + first] != same[columns + first]
@@ -179,7 +182,7 @@ def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> N
 
 @dataclass(frozen=True)
 class Listed(Space):
-    """Given pairs with their squared distances; all others are too far apart to be neighbors.
+    """Pairs with known squared distances. All other pairs are too far apart to be neighbors.
 
     The pairs are a symmetric CSR array in which an entry may be zero.
 
@@ -220,10 +223,10 @@ class Listed(Space):
         return self.pairs
 
     def nearest(self, nodes: Nodes, length: int, check: Check = no_check) -> tuple[Indices, Vector]:
-        """Return the `length` nearest points that are given for each node.
+        """Return the `length` nearest listed points of each node.
 
         Shorter lists are padded with node 0, which is treated as a far point. The bounds are the
-        distances of the next given points, infinite if there are none.
+        distances to the next points, infinite if there are none.
         """
         length = max(1, min(length, self.n_rows - 1))
         part = self.pairs[nodes]
@@ -238,11 +241,11 @@ class Listed(Space):
         return neighbors, bounds
 
     def distances_to(self, nodes: Nodes, neighbors: Indices) -> Floats:
-        """Return the squared distances of each node to its listed points; infinite if not given."""
+        """Return the squared distances from nodes to these points; infinite if not listed."""
         entries = self._entries(np.repeat(nodes, neighbors.shape[1]), neighbors.ravel())
         apart = entries.reshape(neighbors.shape)
         ordered = np.sort(neighbors, axis=1)
-        if (ordered[:, 1:] == ordered[:, :-1]).any():  # some lists were filled
+        if (ordered[:, 1:] == ordered[:, :-1]).any():  # some lists were padded
             first = np.ones(neighbors.shape, dtype=bool)
             for place in range(1, neighbors.shape[1]):
                 first[:, place] = (neighbors[:, :place] != neighbors[:, [place]]).all(axis=1)
@@ -250,7 +253,7 @@ class Listed(Space):
         return apart
 
     def _entries(self, rows: Nodes, columns: Nodes) -> Vector:
-        """Return the squared distances of pairs; infinite where they are not given."""
+        """Return the squared distances of pairs; infinite if a pair is not listed."""
         n = np.int64(self.n_rows)
         owner = np.repeat(np.arange(self.n_rows, dtype=np.int64), np.diff(self.pairs.indptr))
         keys = owner * n + self.pairs.indices

@@ -41,7 +41,7 @@ LOCAL_ENTRIES = 1 << 16
 UNCHECKED_ENTRIES = 1 << 22
 """Number of entries measured between two checks of whether to stop the run."""
 PARALLEL_ENTRIES = 1 << 18
-"""Minimum number of entries of a list for which threads are used; they take time to start."""
+"""Minimum number of list entries for which threads are used; they take time to start."""
 Integers = NDArray[np.integer[Any]]
 
 
@@ -67,7 +67,7 @@ class AllPairs(CostVectors):
         require_memory(
             8 * self.n_pairs * n_vectors,
             f"{purpose}: all {self.n_pairs:,} pairs of {self.n_nodes:,} rows",
-            "use lists of neighbors (candidates=20 is exact as well; 'approximate' is faster) "
+            "use neighbor lists (candidates=20 is exact as well; 'approximate' is faster) "
             "and a smaller alpha",
         )
 
@@ -95,7 +95,7 @@ class AllPairs(CostVectors):
     def _repair_sparse(
         self, X: sparse.csr_array, norms: Vector, distances: Vector, first: int, stop: int
     ) -> None:
-        """Recompute distances of near-duplicates, of rows first..stop-1, from differences."""
+        """Recompute distances to near-duplicates in rows first..stop-1, from differences."""
         for i in range(first, stop):
             row = distances[self._row_start(i) : self._row_start(i + 1)]
             close = np.flatnonzero(row < CANCELLATION * (norms[i] + norms[i + 1 :]))
@@ -153,7 +153,7 @@ class AllPairs(CostVectors):
         return product
 
     def _over_blocks(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """Return the list of work(first, stop) for blocks of rows with about equally many pairs.
+        """Return the list of work(first, stop) for blocks of rows with similar numbers of pairs.
 
         A pair adds to both of its nodes, so every block has its own sums. The blocks do not depend
         on the number of threads.
@@ -311,7 +311,7 @@ class PairList(CostVectors):
     ) -> tuple[Integers, Integers, Vector]:
         """Return row starts, columns and (if `weighted`) entries of the matrix of the t_ij > least.
 
-        `counts` holds the number of its entries in every row.
+        `counts` holds the number of entries in each of its rows.
         """
         starts = np.zeros(self.n_nodes + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:], dtype=starts.dtype)
@@ -327,8 +327,8 @@ class PairList(CostVectors):
 
 
 def union_of(left: Integers, right: Integers, n: int) -> sparse.csr_array:
-    """Return the symmetric n x n pattern of pairs given in one direction or both."""
-    # the index type of the loops, in half of the memory
+    """Return the symmetric n x n pattern of pairs listed in one direction or both."""
+    # the index type of the loops takes half the memory
     ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)
     pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)

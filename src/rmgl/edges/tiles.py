@@ -1,12 +1,13 @@
-"""Rows in tiles, and the products of two tiles, from which searches select.
+"""Rows in tiles, and the products of two tiles, from which searches select pairs.
 
 Rows are sorted into tiles of nearby rows (`rmgl.edges.bounds.tile_order`). The products of two
 tiles are one matrix product. Tiles whose bounding boxes are too far apart are skipped. The rows of
 a space are one block of tiles on one machine, and several blocks on Dask workers. The same search
 functions (`rmgl.edges.nearest`, `rmgl.edges.within`) take one block or two.
 
-Products may use only a few *leading* columns, whose distances are lower bounds of those of the rows
-(`rmgl.edges.bounds`). Only the pairs that they do not rule out are measured with all columns.
+Products may use only a few *leading* columns, whose distances are lower bounds on the distances
+between rows (`rmgl.edges.bounds`). Only the pairs that they do not rule out are measured with all
+columns.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rmgl.edges.interface import Floats, Indices, Products, Vector
 from rmgl.running.threads import require_memory
 
 ProductsOfTiles: TypeAlias = Callable[[Any, slice], Products]
-"""products(queries, tile) multiplies some rows on the left with a tile on the right.
+"""products(queries, tile) multiplies some rows on the left by a tile on the right.
 
 The result is valid until the same thread calls it again.
 """
@@ -57,12 +58,12 @@ class Tiled:
         return int(self.columns.shape[0])
 
     def tile(self, index: int) -> slice:
-        """Return the places of the rows of a tile."""
+        """Return the positions of the rows in a tile."""
         last = index + 1 == self.starts.size
         return slice(int(self.starts[index]), self.size if last else int(self.starts[index + 1]))
 
     def far_from(self, other: Tiled, index: int) -> Vector:
-        """Compute squared distances from the box of one tile to those of all tiles of a block."""
+        """Compute squared distances from the box of one tile to all boxes of a block."""
         return box_distance(other.low, other.high, self.low[index], self.high[index])
 
     def far_apart(self, offset: int) -> Vector:
@@ -73,7 +74,7 @@ class Tiled:
         )
 
     def box_far_from(self, other: Tiled, queries: Indices) -> Vector:
-        """Compute squared distances from the box of some rows to those of all tiles of a block."""
+        """Compute squared distances from the box of some rows to all boxes of a block."""
         if sparse.issparse(self.columns):
             return np.zeros(other.starts.size)
         rows = self.columns[queries]
@@ -84,7 +85,7 @@ class Tiled:
         )
 
     def halves(self, rounding: Rounding) -> Vector:
-        """Return half of each row's squared length, or less where products must be upper bounds."""
+        """Return half of each row's squared norm, or less where products must be upper bounds."""
         share = 1 - rounding.share if len(self.rows) else 1.0
         return share * self.norms / 2
 
@@ -103,18 +104,18 @@ class Tiled:
         return dense_products(self.side(left), other.side(right))
 
     def side(self, added: list[Any]) -> Products:
-        """Return the columns and those added to them on one side of products."""
+        """Return the columns, with the `added` ones, for one side of products."""
         n, width = self.columns.shape
         dtype = self.columns.dtype
         require_memory(
             n * (width + len(added)) * dtype.itemsize,
-            f"neighbor searches among {n:,} rows of {width:,} columns",
+            f"neighbor searches among {n:,} rows with {width:,} columns",
         )
         return widened(self.columns, dtype, *added)
 
 
 def tiled_rows(X: Any, norms: Vector, dtype: Any, order: Any, leading: Floats | None) -> Tiled:
-    """Make one block of all rows, sorted by an `Order`: that of leading columns, if any."""
+    """Make one block of all rows, sorted by an `Order` (that of the leading columns, if any)."""
     columns = X if leading is None else leading
     rows = np.empty((0, 0), dtype=dtype)
     if leading is not None:

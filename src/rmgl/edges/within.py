@@ -1,8 +1,8 @@
-"""All pairs of rows within given radii, from the products of tiles.
+"""All pairs of rows within specified radii, from the products of tiles.
 
 From the products of two tiles, a compiled scan selects the pairs whose reach exceeds their
-distance. Inside a block each pair of tiles is visited once: a tile visits itself and the half of
-the others that follows it in a circle, so that all tiles have about the same work.
+distance. Inside a block, each pair of tiles is visited once: with the tiles in a circle, a tile
+visits itself and the half of the others that comes after it, so all tiles have about the same work.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ BYTES_PER_CANDIDATE = 60
 Whole = tuple[Products, Vector, Vector, Vector]
 """Rows with all columns and what bounds their distances; no columns if products are exact."""
 Pairs = tuple[NDArray[np.int32], NDArray[np.int32]]
-"""The places of the first and the second rows."""
+"""The positions of the first and the second rows."""
 
 
 class FoundPairs:
-    """Collects pairs of rows; several threads may do so at once."""
+    """Collects pairs of rows; several threads may add pairs at once."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -69,9 +69,9 @@ def within(
 ) -> Pairs:
     """Find all pairs of rows of two blocks with squared distance below s_i s_j (r_i + r_j).
 
-    If `other` is None, both rows are in one block. With `chosen`, one of the two is among the
-    chosen rows of its block, which are at ascending places. A pair of rows of one block may occur
-    in both orders.
+    If `other` is None, both rows are in one block. With `chosen`, at least one of the two is among
+    the chosen rows of its block, which are at ascending positions. A pair of rows in the same block
+    may occur in both orders.
     """
     ours, theirs = reach
     options = (rounding, in_parts, check)
@@ -140,7 +140,7 @@ def pairs_of(
 def products_in_reach(
     one: Tiled, other: Tiled, reach: Reach, theirs: Reach, rounding: Rounding
 ) -> ProductsOfTiles:
-    """Return products that are positive for pairs in reach, allowing for rounding."""
+    """Return products that are positive for pairs within reach, allowing for rounding."""
     left, _ = zip(*reach.columns(one.norms, rounding), strict=True)
     _, right = zip(*theirs.columns(other.norms, rounding), strict=True)
     return one.products(other, list(left), list(right))
@@ -161,7 +161,7 @@ def visited_by(index: int, n_tiles: int) -> NDArray[np.bool_]:
 
 
 def joined(parts: Sequence[Pairs]) -> Pairs:
-    """Join all pairs, without those of a row with itself."""
+    """Join all pairs, leaving out those of a row with itself."""
     none = np.empty(0, dtype=np.int32)
     left = np.concatenate([none, *(pair[0] for pair in parts)])
     right = np.concatenate([none, *(pair[1] for pair in parts)])

@@ -2,7 +2,7 @@
 
     minimize   tr(Q' (L + t U) Q)   subject to   Q' C Q = I_K,       L = sum_m beta_m L_m
 
-Learned layers have nearly equal degrees, and C = I, t = 0 is the problem of the paper. Networks
+Learned layers have nearly equal degrees, and C = I, t = 0 is the paper's problem. Networks
 have hubs and leaves, and the smallest eigenvectors of L alone concentrate on a few leaves. With
 C = (D + t I) / c, D the degrees of L, a cut is compared with the degrees on its smaller side, as in
 the normalized cut. U = I - 11'/N is the uniform graph, in which an edge of weight 1/N joins any two
@@ -37,7 +37,7 @@ class Balance:
 
     Examples
     --------
-    A star of three leaves: the degrees are 3, 1, 1 and 1, their mean is 1.5.
+    A star with three leaves: the degrees are 3, 1, 1 and 1, and their mean is 1.5.
 
     >>> import numpy as np
     >>> star = np.zeros((4, 4))
@@ -63,7 +63,7 @@ class Balance:
         return cls((degrees + UNIFORM * mean) / unit, UNIFORM * mean, unit)
 
     def among(self, nodes: Indices) -> Balance:
-        """Return the masses of some of the nodes, in the given order."""
+        """Return the masses of some of the nodes, in the order of `nodes`."""
         return replace(self, mass=self.mass[nodes])
 
     def orthonormal(self, vectors: Floats) -> Floats:
@@ -90,7 +90,7 @@ class Balance:
         return self.uniform * float(np.square(centered).sum())
 
     def place(self, sums: Floats, degrees: Floats, mean: Floats, values: Floats) -> Floats:
-        """Return rows of Q that solve the eigenvector equation at new nodes with given degrees.
+        """Return rows of Q that solve the eigenvector equation at new nodes of these degrees.
 
             q = (sum_j w_j q_j + t mean(q)) / ((d + t) (1 - lambda / c))
 

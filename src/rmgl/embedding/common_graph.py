@@ -17,7 +17,7 @@ Graph: TypeAlias = sparse.csr_array | Floats
 """Symmetric edge weights; a dense array if many nonzeros make its products faster."""
 
 DENSE_SUM_NODES = 10_000
-"""Number of nodes up to which a dense matrix is small compared with the distances of all pairs."""
+"""Number of nodes up to which a dense matrix is small compared with all pairwise distances."""
 DENSE_SHARE = 0.3
 """Share of all pairs with an edge above which products with a dense matrix are faster."""
 
@@ -52,7 +52,7 @@ def _dense_sum(used: Sequence[tuple[sparse.csr_array, float]], n: int) -> Floats
     """Return the weighted sum of adjacency matrices as a dense array."""
     from rmgl import kernels
 
-    purpose = f"layers of {n:,} nodes with edges between over {DENSE_SHARE:.0%} of all pairs"
+    purpose = f"layers of {n:,} nodes with edges between more than {DENSE_SHARE:.0%} of all pairs"
     require_memory(2 * 8 * n * n, purpose, "use a smaller alpha")
     total = np.zeros((n, n))
     for adjacency, weight in used:

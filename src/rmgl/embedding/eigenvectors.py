@@ -3,8 +3,8 @@
     minimize   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
 
 A graph with C components has the eigenvalue 0 exactly C times, with the component indicators as
-eigenvectors. The indicators come from the components themselves (counted on the graph, not by a
-threshold on eigenvalues). Only the remaining eigenvectors are computed, orthogonal to the
+eigenvectors. The indicators come from the components themselves (counted in the graph, not by
+thresholding eigenvalues). Only the remaining eigenvectors are computed, orthogonal to the
 indicators, because an iterative solver would miss copies of a repeated eigenvalue. With more than K
 components, every choice of K null vectors is optimal; the embedding uses the indicators of the K
 largest components, so nodes outside them are at the origin.
@@ -54,7 +54,7 @@ class Embedding:
     """(N, K), eigenvalues ascending."""
     values: Floats
     residual: float
-    """max_k ||L q_k - lambda_k q_k|| divided by the bound 2 max_i L_ii of the spectrum."""
+    """max_k ||L q_k - lambda_k q_k|| divided by 2 max_i L_ii, a bound on the spectrum."""
     n_components: int
     """Connected components of the summed graph."""
     fragments: Mask | None = None
@@ -66,7 +66,7 @@ class Embedding:
         return self.vectors if self.fragments is None else self.vectors[~self.fragments]
 
     def arrays(self) -> Found:
-        """Return its parts as arrays, for a checkpoint."""
+        """Return the parts of the embedding as arrays, for a checkpoint."""
         return {
             "vectors": self.vectors,
             "values": self.values,
@@ -94,12 +94,11 @@ def check_embedding(found: Found, shape: tuple[int, int], longest: float = 1.0) 
     check_arrays(found, "vectors", "values", "quality")
     sound_numbers("the eigenvectors", found["vectors"], shape)
     sound_numbers("the eigenvalues", found["values"], shape[1:])
-    _, n_components = sound_numbers("their quality", found["quality"], (2,), least=0.0).tolist()
+    _, n_components = sound_numbers("the quality", found["quality"], (2,), least=0.0).tolist()
     too_long = np.abs(found["vectors"]).max() > LONGEST_ENTRY * longest
     if n_components not in range(1, shape[0] + 1) or too_long:
         raise Unsound(
-            "eigenvectors that are longer than one, or a number of components that the graph "
-            "cannot have"
+            "an eigenvector is longer than one, or the graph cannot have this number of components"
         )
 
 
@@ -123,7 +122,7 @@ def smallest_eigenvectors(
 
     Examples
     --------
-    Two components: the two eigenvectors of eigenvalue 0 are their indicators.
+    Two components: the two eigenvectors with eigenvalue 0 are their indicators.
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -187,7 +186,7 @@ def _solved(
     tol: float,
     in_parts: InParts,
 ) -> Embedding:
-    """Compute the embedding with the nodes in their given order."""
+    """Compute the embedding with the nodes in their present order."""
     if balance is not None:
         return _balanced(adjacency, n_vectors, alike, balance, tol, in_parts)
     degrees = adjacency.sum(axis=1)
@@ -239,10 +238,10 @@ def smallest_beyond(
     tol: float | None = None,
     alike: Indices | None = None,
 ) -> Floats:
-    """Compute eigenvectors of the `count` smallest eigenvalues orthogonal to known ones, `null`.
+    """Compute eigenvectors of the `count` smallest eigenvalues, orthogonal to known ones (`null`).
 
     All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8
-    times its length. `alike` is as for `smallest_eigenvectors`.
+    times the length of that interval. `alike` is as in `smallest_eigenvectors`.
     """
     n = null.shape[0]
     if n <= min(max(DENSE_NODES, 10 * (count + null.shape[1])), DENSE_RESCUE_NODES):
@@ -268,7 +267,7 @@ def smallest_beyond(
 def signed(vectors: Floats) -> Floats:
     """Flip the signs of columns so that their largest entries are positive.
 
-    The sign of an eigenvector is arbitrary, and pictures should be reproducible.
+    The sign of an eigenvector is arbitrary, and figures should be reproducible.
     """
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
@@ -309,9 +308,9 @@ def _normalize(adjacency: sparse.csr_array, degrees: Floats) -> tuple[sparse.csr
 
 
 def _largest_eigenvalue_bound(adjacency: Graph, degrees: Floats) -> float:
-    """Return max_i d_i + (mean degree of i's neighbors), a bound by Gershgorin's discs.
+    """Return max_i d_i + (mean degree of i's neighbors), a bound on the eigenvalues of D - W.
 
-    The discs are those of D^-1 (D - W) D.
+    It follows from the Gershgorin discs of D^-1 (D - W) D.
     """
     means = (adjacency @ degrees) / np.where(degrees > 0, degrees, 1.0)
     return float((degrees + means).max(initial=0.0))
@@ -352,7 +351,7 @@ def _judged(
 def _dense_rest(
     matrix: Symmetric, null: Floats, count: int, spectrum: tuple[float, float]
 ) -> Floats:
-    """Compute the remaining eigenvectors by LAPACK, with known ones moved above the spectrum."""
+    """Compute the other eigenvectors by LAPACK, with known eigenvalues moved above the spectrum."""
     n = null.shape[0]
     if n > DENSE_NODES:
         purpose = f"eigenvectors of a graph of {n:,} nodes"
@@ -361,7 +360,7 @@ def _dense_rest(
     shifted = matrix.toarray() + beyond * null @ null.T
     try:
         _, vectors = linalg.eigh(shifted, subset_by_index=[0, count - 1])
-    # the subset driver can fail on many equal eigenvalues; the driver for all of them does not
+    # the subset driver can fail on many equal eigenvalues; the driver for all eigenvalues does not
     except linalg.LinAlgError:
         _, vectors = linalg.eigh(shifted, driver="evd")
     rest: Floats = vectors[:, :count]

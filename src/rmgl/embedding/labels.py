@@ -33,11 +33,11 @@ from rmgl.views.canonical import alike_among
 SAMPLED_ROWS = 50_000
 """Number of rows beyond which k-means is initialized on a random sample of this size."""
 MAX_KNOWN_STEPS = 100
-"""Largest number of steps of k-means with known labels."""
+"""Maximum number of k-means steps with known labels."""
 FRAGMENT_INITS = 3
 """Number of k-means initializations in the search for fragments."""
 SMALLEST_PIVOT = 1e-12
-"""Share of the largest diagonal entry that is added to all; it makes systems solvable.
+"""Share of the largest diagonal entry that is added to the diagonal to make systems solvable.
 
 Nodes without a path to others are placed at the origin.
 """
@@ -49,7 +49,7 @@ class Fragments:
 
     small_cluster: float = ranged(0.15, 0.0, 1.0)
     """Cluster size, relative to the mean size, below which a cluster that is not an island is a
-    fragment (0: no cluster is). The report notes if the smallest cluster is below this size."""
+    fragment (0: no cluster is). The report says so if the smallest cluster is below this size."""
     island_links: float = ranged(0.05, 0.0, 1.0)
     """Maximum share of a cluster's links that may lead out of it for the cluster to count as an
     island."""
@@ -64,7 +64,7 @@ def cluster_rows(
     n_init: int = 10,
     random_state: int | np.random.RandomState | None = None,
 ) -> Indices:
-    """Cluster the rows of the embedding by k-means, the best of `n_init` initializations.
+    """Cluster the rows of the embedding by k-means, with the best of `n_init` initializations.
 
     With more than 50,000 rows, the initializations run on a random sample of that size and the best
     one continues on all rows. One more initialization from all rows can find clusters that are too
@@ -74,7 +74,7 @@ def cluster_rows(
     several = KMeans(n_clusters, n_init=n_init, random_state=generator)
     labels: Indices
     # k-means also sets the threads of BLAS; concurrent runs would each restore what they found
-    # the order of sums does not depend on the number of threads
+    # with one thread, the order of sums is always the same
     with single_threaded("blas"), single_threaded("openmp"):
         if embedding.shape[0] <= SAMPLED_ROWS:
             labels = several.fit_predict(embedding)
@@ -108,11 +108,11 @@ def as_met(labels: Indices, n_clusters: int) -> Indices:
 def label_with_known(
     rows: Floats, found: Indices, known: Indices, n_clusters: int, aside: Mask | None = None
 ) -> Indices:
-    """Return labels that agree with all known ones (-1: unknown), from those `found` without them.
+    """Adapt the labels `found` without known labels to agree with the known ones (-1: unknown).
 
     The clusters that k-means found are matched with the classes so that most known labels agree.
     k-means continues from there, with the mean of the known rows of a class as its first center,
-    and known labels stay fixed. Rows `aside` do not affect the centers.
+    and known labels stay fixed. Rows in `aside` do not affect the centers.
     """
     labels = matched(found, known, n_clusters)
     inside = np.ones(len(rows), dtype=bool) if aside is None else ~aside
@@ -196,7 +196,7 @@ def find_fragments(
     random_state: np.random.RandomState,
     numbers: Fragments | None = None,
 ) -> Embedding:
-    """Compute the embedding without fragments; `embed(fragments)` leaves out the given ones.
+    """Compute the embedding without fragments; `embed(fragments)` embeds all other nodes.
 
     A cluster of fewer than `min_size` nodes is a fragment unless it is an island in the graph
     `links`. `known` holds the initial fragments, which stay fragments.
@@ -222,7 +222,10 @@ def small_clusters(
     random_state: np.random.RandomState,
     numbers: Fragments,
 ) -> Mask | None:
-    """Return the nodes of all clusters below `min_size` nodes that are not islands (None: none)."""
+    """Return the nodes of all clusters that are too small and not islands (None: no such cluster).
+
+    A cluster is too small if it has fewer than `min_size` nodes.
+    """
     small = np.zeros(len(embedding.vectors), dtype=bool)
     kept = np.flatnonzero(~small if embedding.fragments is None else ~embedding.fragments)
     rows = unit_rows(embedding.vectors[kept])
@@ -256,7 +259,7 @@ def label_rows(
 
 
 def labels_of_nearest(rows: Floats, labeled: Floats, labels: Indices) -> Indices:
-    """Label rows by the nearest cluster center of some labeled rows."""
+    """Give rows the labels of the nearest cluster centers of some labeled rows."""
     clusters = np.unique(labels)
     centers = np.array([labeled[labels == cluster].mean(axis=0) for cluster in clusters])
     nearest: Indices = clusters[cdist(rows, centers).argmin(axis=1)]

@@ -2,8 +2,8 @@
 
 The method multiplies powers of the matrix by one vector, so it spends its time on products with
 single vectors. One vector has only one direction in each eigenspace, so a repeated eigenvalue may
-be found only once. The rest of the matrix, without the vectors found so far, is therefore searched
-again until it has no eigenvalue below the largest one found.
+be found only once. The matrix without the vectors found so far is therefore searched again until it
+has no eigenvalue below the largest one found.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from rmgl.matrix import Floats, Indices
 from rmgl.running.threads import InParts, one_part
 
 DENSE_NODES = 500
-"""Number of nodes up to which LAPACK is faster than an iteration."""
+"""Number of nodes up to which LAPACK is faster than an iterative method."""
 ROW_BLOCKS = 4
 PARALLEL_PRODUCTS = 1 << 20
 """Multiplications below which starting threads takes longer than the product."""
 LOOKING = 1e-3
 """Relative tolerance of the check for missed eigenvalues."""
 LEAST_BASIS = 20
-"""Minimum number of vectors of a restart."""
+"""Minimum number of basis vectors between restarts."""
 NEARLY_ALIKE = 0.01
 """Largest difference between equivalent nodes that counts as a rounding error."""
 
 
 class Symmetric(Protocol):
-    """A symmetric matrix A, given by its products with vectors and blocks of columns."""
+    """A symmetric matrix A, defined by its products with vectors and blocks of columns."""
 
     def times(self, V: Floats) -> Floats:
         """Return A V."""
@@ -145,8 +145,8 @@ def smallest_pairs(
 
     All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. If that takes
     more than `max_products` products, scipy's `ArpackNoConvergence` is raised. Swapping nodes with
-    the same number in `alike` does not change the matrix: they start alike and stay so up to
-    rounding, whereas residuals alone would let them differ by `tol`.
+    the same number in `alike` does not change the matrix: their entries start equal and stay equal
+    up to rounding, whereas residuals alone would let them differ by `tol`.
     """
     search = partial_spectrum(matrix, spectrum, max_products)
     found, values = ritz(matrix, search(known, count, tol, alike))
@@ -164,9 +164,9 @@ def smallest_pairs(
 def partial_spectrum(
     matrix: Symmetric, spectrum: tuple[float, float], max_products: int
 ) -> Callable[..., Floats]:
-    """Return search(known, count, tol, alike), which finds eigenvectors beside the known ones.
+    """Return search(known, count, tol, alike), which finds eigenvectors besides the known ones.
 
-    The Lanczos search finds the largest eigenvalues of ceiling - A, with the known eigenvectors
+    The Lanczos search finds the largest eigenvalues of ceiling - A, with the known eigenvalues
     moved below all others. Every sequence of searches starts from the same vectors, so the result
     depends on the matrix alone.
     """
@@ -200,9 +200,9 @@ def partial_spectrum(
 
 
 def with_means(vectors: Floats, alike: Indices) -> Floats:
-    """Replace columns by their means over nodes that are alike, where these hardly differ.
+    """Replace columns with their means over nodes that are alike, where these hardly differ.
 
-    A restart of ARPACK lets them differ by `tol`.
+    Restarts of ARPACK let such entries differ by `tol`.
     """
     sums = np.column_stack([np.bincount(alike, weights=column) for column in vectors.T])
     means = (sums / np.bincount(alike)[:, None])[alike]

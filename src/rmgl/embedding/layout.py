@@ -1,4 +1,4 @@
-"""Places in the plane for the rows of an embedding: neighbors together, all others apart.
+"""Positions in the plane for the rows of an embedding: neighbors close together, others apart.
 
 The layout minimizes the objective of t-SNE, the divergence of two distributions over pairs,
 
@@ -6,7 +6,7 @@ The layout minimizes the objective of t-SNE, the divergence of two distributions
 
 by gradient descent with momentum from the first two principal components of the rows. p_ij is the
 same for all pairs of nearest neighbors, and the repulsion of all pairs is estimated from a few
-random ones in each step, which takes a tenth of the time of tree-based t-SNE.
+random pairs in each step, which takes a tenth of the time that tree-based t-SNE takes.
 """
 
 from __future__ import annotations

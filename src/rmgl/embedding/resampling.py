@@ -23,7 +23,7 @@ MOST_ROWS = 10_000
 
 
 def four_fifths(nodes: Indices, random_state: np.random.RandomState) -> Indices:
-    """Draw four fifths of the nodes, at least two, at random, and keep their order."""
+    """Draw a random four fifths of the nodes, at least two, and keep their order."""
     return np.sort(random_state.permutation(nodes)[: max(2, round(KEPT * nodes.size))])
 
 
@@ -39,12 +39,12 @@ def parts_of(
     of_unit_length: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> list[Indices]:
-    """Cluster some nodes by spectral clustering among them, once for each number of parts.
+    """Apply spectral clustering to the subgraph of some nodes, once for each number of parts.
 
     The number of parts is at most the number of nodes. The eigenvectors, with a relative residual
-    of `tol`, are those of the Laplacian, of the `normalized` one, or of the problem with masses
-    (`balanced`); a checkpoint keeps them, if given. k-means clusters their rows, `of_unit_length`
-    or unscaled.
+    of `tol`, are those of the Laplacian, of the `normalized` Laplacian, or of the problem with
+    masses (`balanced`); the checkpoint, if any, keeps them. k-means clusters their rows,
+    `of_unit_length` or unscaled.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def parts_of(
 def cut(
     vectors: Floats, number: int, random_state: np.random.RandomState, of_unit_length: bool = True
 ) -> Indices:
-    """Compute labels from as many of the first eigenvectors of a graph as parts are wanted."""
+    """Cluster the rows of the first `number` eigenvectors of a graph into `number` parts."""
     rows = vectors[:, :number]
     rows = unit_rows(rows) if of_unit_length else rows
     sampled = rows

@@ -33,7 +33,7 @@ class Kind:
 
 
 Table = Mapping[str, tuple[Kind, ...]]
-"""Allowed kinds of values of each parameter."""
+"""Allowed kinds of values for each parameter."""
 
 
 def check_parameters(owner: str, values: Mapping[str, Any], table: Table) -> None:
@@ -56,7 +56,7 @@ def shown(value: Any) -> str:
 
 
 def number(*, least: float | None = None, above: float | None = None) -> Kind:
-    """Return the kind of numbers within a bound. Infinity is allowed, but NaN is not."""
+    """Return a kind that accepts numbers within a bound. Infinity is allowed, but NaN is not."""
     bound = f" >= {least:g}" if least is not None else f" > {above:g}" if above is not None else ""
 
     def accepts(value: Any) -> bool:
@@ -76,7 +76,7 @@ def number(*, least: float | None = None, above: float | None = None) -> Kind:
 
 
 def whole_number(least: int | None = None) -> Kind:
-    """Return the kind of whole numbers that are at least `least`."""
+    """Return a kind that accepts whole numbers no smaller than `least`."""
     bound = "" if least is None else f" >= {least}"
     return Kind(
         f"a whole number{bound}",
@@ -89,7 +89,7 @@ def whole_number(least: int | None = None) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    """Return the kind of values that includes only the given words."""
+    """Return a kind that accepts only the specified words."""
     return Kind(
         " or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words
     )
@@ -129,7 +129,7 @@ SEED = Kind(
 class ViewsClusterer(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """A scikit-learn clusterer for several views, or for one table divided into column blocks by
+    """A scikit-learn clusterer for several views, or for one table split into column blocks by
     `views`.
 
     Subclasses accept the parameters listed in `_allowed`. Their `fit` sets `labels_` and
@@ -177,7 +177,7 @@ class ViewsClusterer(
         for view in views:
             if view.rows is None:
                 raise ValueError(
-                    f"view {view.name!r} is a network or a matrix of distances, but "
+                    f"view {view.name!r} is a network or a distance matrix, but "
                     f"{type(self).__name__} needs a table of features; use RMGL instead"
                 )
         for name, n_missing in zip(views.names, views.n_missing, strict=True):
@@ -214,7 +214,7 @@ class ViewsClusterer(
 
     @property
     def _n_features_out(self) -> int:
-        """Number of columns of the embedding, from which scikit-learn names the output columns."""
+        """Number of embedding columns, from which scikit-learn names the output columns."""
         return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:

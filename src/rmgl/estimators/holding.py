@@ -43,7 +43,7 @@ Value = TypeVar("Value")
 class Learned(Generic[Value]):
     """Descriptor that exposes a field of the fitted model as an attribute.
 
-    Setting the attribute replaces the fitted model by a changed copy.
+    Setting the attribute replaces the fitted model with a modified copy.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -109,8 +109,8 @@ class FittedClusterer(ViewsClusterer):
 
     @property
     def hierarchy_(self) -> Hierarchy:
-        """The chosen clustering and the stable coarser and finer ones, from coarse to fine. Empty
-        unless n_clusters="auto".
+        """The chosen clustering and the stable coarser and finer clusterings, from coarse to fine.
+        Empty unless n_clusters="auto".
         """
         if self.number_ is None:
             return Hierarchy()
@@ -118,7 +118,7 @@ class FittedClusterer(ViewsClusterer):
 
     @cached_property
     def report_(self) -> Report:
-        """The automatic choices, the evidence for them, and the weak points of that evidence. The
+        """The automatic choices, the evidence for them, and the weak points in that evidence. The
         report is computed on first access.
         """
         check_is_fitted(self)
@@ -143,7 +143,7 @@ class FittedClusterer(ViewsClusterer):
         return super(FittedClusterer, shown)._get_fitted_attr_html(doc_link)
 
     def _keep(self, fitted: FittedModel) -> None:
-        """Store a fitted model and discard the report of an earlier one."""
+        """Store a fitted model and discard any earlier report."""
         self.__dict__.pop("report_", None)
         self.fitted_ = fitted
 
@@ -210,25 +210,25 @@ class Predictor(FittedClusterer):
         """Assign each new row to the cluster to which it has the most edge weight (see
         `predict_proba`).
 
-        Columns of tables are matched with those of the fit by name, in any order. Columns that are
-        absent count as missing cells, and additional columns are ignored. A warning reports how
-        many columns are absent and how many are ignored. If more than half of the columns of a view
-        are absent, `predict` raises a ValueError.
+        Table columns are matched by name with the columns seen during fit, in any order. Missing
+        columns count as missing cells, and additional columns are ignored. A warning reports how
+        many columns are missing and how many are ignored. If more than half of a view's columns are
+        missing, `predict` raises a ValueError.
 
         Parameters
         ----------
         X : as for `fit`
             New entities. Each entity must be observed in at least one view. If an entity is missing
-            from a view, its row in that view is NaN. A view that contains none of the new entities
-            may be left out of a dict, or be None in a list. For Dask arrays, the result is a Dask
-            array with the same row chunks.
+            from a view, fill its row in that view with NaN. A view that contains none of the new
+            entities may be left out of a dict, or be None in a list. For Dask arrays, the result is
+            a Dask array with the same row chunks.
         observed : as for `fit`
         unknown : float above 0, at most 1, optional
-            Rows that do not fit any cluster are labeled -1. These are the rows with a higher
-            outlier score (`score_samples`) than this share of the fitted entities. With 0.99, about
-            one in a hundred new rows from the fitted clusters is labeled -1 by mistake. Larger
-            values lead to fewer such mistakes, but also accept more rows that belong to no cluster.
-            By default, every row is assigned to a cluster.
+            Rows that do not fit any cluster are labeled -1. These are the rows whose outlier score
+            (`score_samples`) is higher than the scores of this share of the fitted entities. With
+            0.99, about one in a hundred new rows from the fitted clusters is labeled -1 by mistake.
+            Larger values lead to fewer such mistakes, but also accept more rows that belong to no
+            cluster. By default, every row is assigned to a cluster.
 
         Examples
         --------
@@ -252,9 +252,10 @@ class Predictor(FittedClusterer):
         `outlier_score_`.
 
         The score is 0 for a row that is no farther from its neighbors than they are from theirs,
-        and approaches 1 for a row that is far from all of its neighbors. A fitted row gets its own
-        score. Unlike the `score_samples` of scikit-learn's detectors, larger values mean stronger
-        outliers. Networks have no distances, so rows observed only in networks have a score of 0.
+        and approaches 1 for a row that is far from all of its neighbors. A row from the fit keeps
+        its score. Unlike the `score_samples` of scikit-learn's detectors, larger values mean
+        stronger outliers. Networks have no distances, so rows observed only in networks have a
+        score of 0.
 
         Parameters
         ----------

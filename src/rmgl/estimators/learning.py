@@ -21,7 +21,7 @@ class Learner(Predictor):
     """A clusterer that learns a model from views in memory or in files."""
 
     def _learn_from(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
-        """Fit a model in this process, or let the workers of a client search."""
+        """Fit a model in this process, or let a client's workers do the search."""
         if client is None and has_stored(X):
             from rmgl.distributed.workers import current_client
 
@@ -53,7 +53,7 @@ class Learner(Predictor):
         warn_about(self.fitted_)
 
     def _learn_on_workers(self, X: Any, y: Any, observed: Any, run: Run, client: Any) -> None:
-        """Read stored views, and fit a model with searches on the workers of the client."""
+        """Read stored views, and fit a model with searches on the client's workers."""
         from rmgl.distributed import prepare
         from rmgl.distributed.searched_rows import SearchedRows
 

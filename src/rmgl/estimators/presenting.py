@@ -48,7 +48,7 @@ class Presenter(FittedClusterer):
 
         The effect size is (mean inside - mean outside) / s, where s is the standard deviation
         pooled over the cluster and all other entities. The AUC is the probability that a member has
-        a larger value than another entity. Entities that are missing from a view are left out of
+        a larger value than a non-member. Entities that are missing from a view are left out of
         its comparisons. There are no p-values, because the clusters were found in the same data.
 
         Parameters
@@ -56,7 +56,7 @@ class Presenter(FittedClusterer):
         X : as for `fit`
             The views that the model was fitted on, with the same rows in the same order and with
             values in the units in which you want results reported. A view may be left out of a
-            dict, or be None in a list. A model that was saved and loaded also needs the views.
+            dict, or be None in a list. The views are also required for a loaded model.
         feature_names : list with one list of names per view, or dict by view name, optional
             Feature names. By default, the column names of tables are used, or else "column 0",
             "column 1" and so on.
@@ -181,11 +181,11 @@ class Presenter(FittedClusterer):
             Additional columns for coloring points, such as known classes. They may contain numbers,
             dates or text.
         associations : Associations, optional
-            Comparison of other columns between the clusters, as returned by `associate`. The page
+            Comparison of other columns across the clusters, as returned by `associate`. The page
             shows it in its own section, with survival curves.
         observed : as for `fit`, optional
         name : str, optional
-            Name of the data, shown at the top of the page beside the date.
+            Name of the data set, shown at the top of the page beside the date.
 
         Examples
         --------
@@ -225,7 +225,7 @@ class Presenter(FittedClusterer):
 
     def _views_again(self, X: Any, observed: Any) -> Views:
         """Check views that were passed again after the fit, possibly only some of them. An entity
-        may be absent from all of these views.
+        may be missing from all of these views.
         """
         fitted = self.fitted_.views
         rows = features_again(fitted, read_stored(X, self.align is not None))

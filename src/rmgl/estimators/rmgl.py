@@ -88,8 +88,8 @@ class RMGL(Learner, Presenter, Subsetter):
         transformation of the rows that replaces scaling: "cosine" scales rows to length one;
         "correlation" scales rows to mean zero and length one; "hellinger" takes square roots and
         scales rows to length one; "hamming" replaces every column with indicators of its values.
-        "jaccard" is for zeros and ones. It computes the distances of all pairs or, if they do not
-        fit into memory, the distances to the 100 nearest rows. For other distances, use
+        "jaccard" is for rows of zeros and ones. It computes the distances between all pairs or, if
+        they do not fit into memory, the distances to the 100 nearest rows. For other distances, use
         `rmgl.Precomputed`.
     n_neighbors : int
         Average number of edges per node if alpha is "auto". Larger values give smoother layers.
@@ -99,9 +99,9 @@ class RMGL(Learner, Presenter, Subsetter):
         the clusters.
     min_cluster_size : "auto" or float >= 0
         Minimum size of a cluster that is connected to others. Members of a smaller cluster
-        (`fragments_`) are left out of the embedding and join the clusters of their neighbors.
-        "auto" takes the size from the `policy` if alpha and beta are chosen from the data, and
-        otherwise uses 0.
+        (`fragments_`) are left out of the embedding and join their neighbors' clusters. "auto"
+        takes the size from the `policy` if alpha and beta are chosen from the data, and otherwise
+        uses 0.
     align : {"outer", "inner"}, optional
         How to align DataFrames with different row labels. "outer" keeps every entity that is in at
         least one view, and "inner" keeps only those in all views. `index_` contains the labels in
@@ -163,11 +163,11 @@ class RMGL(Learner, Presenter, Subsetter):
         two layers may follow: "consensus", if there are several views, and "neighbors", the
         nearest-neighbor graph of the concatenated views. Neither exists if all views are networks
         or if entities share too few views, and there is no "neighbors" layer if `components` is
-        True. The layer of a view is learned on the entities observed in it, and tr(L_m) is their
-        number. The other entities have no edges in it. With automatic choices, rows of zeros are
-        treated as missing.
+        True. A view's layer is learned on the entities observed in that view, and tr(L_m) is the
+        number of these entities. The other entities have no edges in the layer. With automatic
+        choices, rows of zeros are treated as missing.
     alpha_, beta_ : arrays
-        Values of alpha and beta that were used, one per layer.
+        Values of alpha and beta used for each layer.
     view_weights_ : array of shape (M,)
         Weight of each view. The weights sum to one.
     view_roughness_ : array of shape (M,) or None
@@ -195,16 +195,16 @@ class RMGL(Learner, Presenter, Subsetter):
         Number of clusters.
     number_ : NumberOfClusters or None
         The candidate numbers and their scores if n_clusters="auto", and None otherwise.
-        `number_.range` contains the smallest and the largest number that the data do not
-        distinguish from the chosen one. `number_.table` lists the stable resolutions.
+        `number_.range` contains the smallest and largest numbers that fit the data about as well as
+        the chosen number. `number_.table` lists the stable resolutions.
     hierarchy_ : list of Level
-        The chosen clustering and the stable coarser and finer ones, from coarse to fine, if
+        The chosen clustering and the stable coarser and finer clusterings, from coarse to fine, if
         n_clusters="auto". Empty otherwise.
     outlier_score_ : array of shape (N,)
         0 for an entity that is no farther from its neighbors than they are from theirs, and close
         to 1 for an outlier. Outliers that form a group have low scores.
     report_ : Report
-        The automatic choices, the evidence for them, and the weak points of that evidence. Print
+        The automatic choices, the evidence for them, and the weak points in that evidence. Print
         the report to read it. It is computed on first access, because its quick refits may take as
         long as the fit.
     history_ : list of dict
@@ -339,14 +339,14 @@ class RMGL(Learner, Presenter, Subsetter):
             row of NaN means that the entity is missing from that view. Every entity must be in at
             least one view.
         y : array of shape (N,), optional
-            Known labels of some entities: numbers from 0 to K - 1, and -1 for unknown. The costs of
-            the layers tie entities with the same label together and separate those with different
+            Known labels for some entities: numbers from 0 to K - 1, and -1 for unknown. The layer
+            costs tie entities with the same label together and separate entities with different
             labels, unless a first fit without the labels already agrees with 95% of them. Labeled
             entities keep their labels, and the clusters are numbered accordingly. If y contains no
             -1, it is ignored, because scikit-learn's tools pass the true classes for scoring, and a
             fit must not use them.
-        observed : boolean array of shape (N, M), or one mask of rows per view (list, or
-        dict by view name), optional
+        observed : boolean array of shape (N, M), or one row mask per view (list, or dict by
+        view name), optional
             Which entities are observed in each view. All other rows are ignored.
         callback : function, optional
             Called after every step with a dict that contains the name of the step in "step", the
@@ -364,8 +364,8 @@ class RMGL(Learner, Presenter, Subsetter):
             everything else. The result is the same as without workers, and the fit survives the
             loss of some workers. With or without a client, a view may also be a Dask array or
             DataFrame, a zarr array, or the path of an .npy file, a zarr array or a folder of
-            Parquet files. This process reads such views into memory. If there are any, the default
-            is the current client, if one exists.
+            Parquet files. This process reads such views into memory. If there are any such views,
+            `client` defaults to the current client, if there is one.
 
         Examples
         --------

@@ -16,15 +16,15 @@ from rmgl.views.views import Views
 
 
 class Subsetter(FittedClusterer):
-    """A fitted clusterer with clusters that can be divided further."""
+    """A fitted clusterer whose clusters can be split further."""
 
     def subset(self, clusters: Any, views: Sequence[str] | None = None) -> Views:
         """Return the rows of some clusters as views for another `fit`.
 
         The rows are scaled and encoded as in this fit. A second fit therefore compares them as the
-        first one did, does not scale them again, and still labels new rows in the original units.
-        If you want to rescale the rows of a cluster, fit a model on those rows of your own tables
-        instead (`X[model.labels_ == 2]`).
+        first fit did, does not scale them again, and still labels new rows in the original units.
+        To rescale the rows of a cluster, fit a model on those rows of your own tables instead
+        (`X[model.labels_ == 2]`).
 
         Parameters
         ----------
@@ -55,12 +55,12 @@ class Subsetter(FittedClusterer):
         return rows_again(self.fitted_, rows_of(self.fitted_, clusters), views)
 
     def relabeled(self, finer: Any, clusters: Any = None) -> Self:
-        """Return a copy of this model with the labels of a finer model for the rows that both have.
+        """Return a copy of this model with a finer model's labels for the rows in both models.
 
         All other rows keep their labels. The first new clusters reuse the numbers of the clusters
         that they replace, and the others get the next free numbers. Layers and embedding do not
         change. `predict` returns the finer labels. `number_` and `hierarchy_` are empty. The report
-        is that of the first fit, without a verdict. Saved models keep the labels.
+        is from the first fit, without a verdict. Saved models keep the labels.
 
         Parameters
         ----------

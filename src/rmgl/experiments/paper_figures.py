@@ -39,7 +39,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def bars(table: Mapping[str, Any]) -> Figure:
-    """Draw Figure 2: the NMI of every method, tuned with labels (bar) and by default (diamond)."""
+    """Draw Figure 2: the NMI of every method, tuned with labels (bar) and untuned (diamond)."""
     rows = [row for row in table["rows"] if row["tuned"] is not None]
     figure = new_figure(8.5, 0.9 + 0.27 * len(rows))
     ax = figure.add_subplot()

@@ -112,9 +112,7 @@ def reproduce_synthetic(
 
 
 def for_unit_length(setting: Setting) -> Setting:
-    """Adapt a setting to data a tenth as large. Alpha (if it is a number) and beta become a
-    hundredth.
-    """
+    """Adapt a setting to data scaled by 1/10: divide alpha (if it is a number) and beta by 100."""
     edges, scale = setting.parameters["edges"], setting.parameters["scale"]
     if isinstance(edges, str) or scale != "none":
         return setting
@@ -122,7 +120,7 @@ def for_unit_length(setting: Setting) -> Setting:
 
 
 def perfect(result: Result | None) -> dict[str, int]:
-    """Count the draws in which the tuned RMGL has NMI 1, and four components in all layers."""
+    """Count the draws in which tuned RMGL has an NMI of 1, and four components in all layers."""
     assert result is not None
     right = np.array(result.nmi) > 1 - 1e-9
     split = np.array([set(components) == {4} for components in result.components])
@@ -156,7 +154,7 @@ def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
 
 
 def figure1_arrays(results: list[Result]) -> dict[str, Any]:
-    """Return the true layers, those of RMGL and all embeddings of the first draw, tuned."""
+    """Return the true layers, RMGL's layers and all tuned embeddings for the first draw."""
     made = make_complementary_layers(random_state=0)
     arrays: dict[str, Any] = {"target": made.target}
     arrays |= {f"true:{name}": adjacency.toarray() for name, adjacency in made.layers.items()}

@@ -1,4 +1,4 @@
-"""Tables of results: for every method, the best setting of its grid, and its defaults."""
+"""Tables of results: for every method, the best setting in its grid, and its defaults."""
 
 from __future__ import annotations
 
@@ -148,9 +148,10 @@ def to_markdown(table: dict[str, Any]) -> str:
     trial = "**A quick trial: few rows, settings and runs.** " if table["quick"] else ""
     lines = [
         f"{trial}The data have {table['n_rows']} rows. The table shows the NMI (mean +/- standard "
-        f"deviation over {spread}). *Tuned with labels*: the best setting of the listed grid (for "
-        "RMGL's layers, the setting that is best for Q). *Defaults*: without labels (for RMGL, the "
-        "light coupling of `rmgl.model.problems`; its automatic choice is in docs/quality.md).",
+        f"deviation over {spread}). *Tuned with labels*: the best setting in the listed grid (for "
+        "RMGL's layers, the setting that is best for Q). *Defaults*: chosen without labels. For "
+        "RMGL, these are the heuristics in `rmgl.model.problems` with a weak coupling, not the "
+        "defaults of the package, whose NMI on real data is in docs/quality.md.",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",
         "|---|---|---|---|---|",

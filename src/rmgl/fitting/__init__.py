@@ -1,1 +1,1 @@
-"""The whole fit: from checked views to a `FittedModel`."""
+"""The whole fit: from validated views to a `FittedModel`."""

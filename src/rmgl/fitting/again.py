@@ -1,4 +1,4 @@
-"""Refits of some clusters of a model: their rows as views, and the model with finer labels."""
+"""Refit some clusters of a model: get their rows as views, and the model with finer labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rmgl.views.views import Views
 
 
 def rows_of(model: FittedModel, clusters: Any) -> Indices:
-    """Return the rows of some clusters, in their order in the model."""
+    """Return the rows in some clusters, in model order."""
     wanted = np.atleast_1d(np.asarray(clusters))
     known = wanted.dtype.kind in "iu" and wanted.size > 0
     if not known or not np.isin(wanted, np.arange(model.n_clusters)).all():
@@ -29,7 +29,8 @@ def rows_of(model: FittedModel, clusters: Any) -> Indices:
 def rows_again(model: FittedModel, rows: Indices, views: Sequence[str] | None) -> Views:
     """Return some rows of the views as they were scaled for the fit.
 
-    The rows are labeled by their row labels or, without labels, by their row numbers in the model.
+    The rows keep their row labels or, without labels, are labeled with their row numbers in the
+    model.
     """
     kept = model.views
     unknown = [name for name in views or () if name not in kept.names]
@@ -54,22 +55,22 @@ def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Indices:
     place = {name: row for row, name in enumerate(known)}
     if len(place) < len(known):
         raise ValueError(
-            "some row labels of this model occur more than once: pass the clusters that the "
+            "some row labels in this model occur more than once: pass the clusters that the "
             "second model was fitted on, such as clusters=[0]"
         )
     unknown = next((name for name in names.tolist() if name not in place), None)
     if unknown is not None:
         raise ValueError(
-            f"row {unknown!r} of the second model is not in this one: fit it on rows of "
+            f"row {unknown!r} of the second model is not in this one: fit it on rows from "
             "model.subset(...)"
         )
     return np.array([place[name] for name in names.tolist()], dtype=np.intp)
 
 
 def with_labels(model: FittedModel, rows: Indices, labels: Indices) -> FittedModel:
-    """Return a model in which some rows have other labels, and all others keep theirs.
+    """Return a model in which some rows have new labels, and all other rows keep theirs.
 
-    The first new clusters reuse the numbers of clusters that have no other rows, and the others get
+    The first new clusters reuse the numbers of clusters that have no rows left, and the others get
     the next free numbers.
 
     The evidence for the number of clusters is left out, because it is about the earlier clusters.
@@ -81,5 +82,5 @@ def with_labels(model: FittedModel, rows: Indices, labels: Indices) -> FittedMod
     numbers = np.concatenate([free, more])[: parts.size]
     finer = model.labels.copy()
     finer[rows] = numbers[np.searchsorted(parts, labels)]
-    used, finer = np.unique(finer, return_inverse=True)  # no gaps, if there are fewer than before
+    used, finer = np.unique(finer, return_inverse=True)  # no gaps if there are fewer clusters
     return replace(model, labels=finer, n_clusters=int(used.size), number=None, evidence=None)

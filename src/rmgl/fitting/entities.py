@@ -1,5 +1,5 @@
-"""Convert results for the learned entities in canonical order to all entities in the caller's
-order.
+"""Extend results for the learned entities in canonical order to all entities in the order of the
+caller.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def with_others_placed(
 def in_order_of_caller(model: FittedModel, ready: Ready) -> FittedModel:
     """Convert a model from canonical order to the caller's order.
 
-    Unless labels are known, clusters are numbered by their first appearance in the caller's rows.
+    Unless labels are known, clusters are numbered by first appearance in the caller's rows.
     """
     order = ready.canonical.order
     place = np.argsort(order)

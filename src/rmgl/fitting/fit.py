@@ -157,7 +157,7 @@ def evidence_of(
 
 
 def why_stopped(work: Work) -> str:
-    """Return the reason why a fit stopped before it converged."""
+    """Return why a fit stopped before it converged."""
     return (
         "the callback requested it"
         if work.run.asked_to_stop
@@ -221,7 +221,7 @@ class Solved:
 
 
 def pose(ready: Ready, work: Work) -> Choice:
-    """Return the problem for Algorithm 1, either chosen from the data or with given parameters."""
+    """Return the problem for Algorithm 1, chosen from the data or with the user's parameters."""
     work.run.stage("neighbors")
     asked = candidates_in_order(work.parameters.candidates, ready.views, ready.canonical.order)
     with work.clock("neighbors"):
@@ -239,7 +239,7 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
     pairs = list(wanted.values())
     task = Task(
         spaces=replace(Spaces.of(views, pairs, work.team), few_entities=rules.few_entities),
-        # a given graph has its own components
+        # the neighbor layer is not learned, so it would keep its own components
         policy=replace(rules, neighbor_share=0.0) if parameters.components else rules,
         n_neighbors=parameters.n_neighbors,
         wanted=wanted,
@@ -257,7 +257,7 @@ def chosen(ready: Ready, asked: Any, work: Work) -> Choice:
 
 
 def given(ready: Ready, asked: Any, work: Work) -> Choice:
-    """Return the problem with given parameters, and heuristic defaults for the others."""
+    """Return the problem with the user's parameters, and heuristic defaults for the others."""
     parameters = work.parameters
     problems = given_problems(
         ready.views,

@@ -1,4 +1,4 @@
-"""`FittedModel`: everything that a fit has learned, as one immutable value."""
+"""`FittedModel`: everything that a fit has learned, as one immutable object."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FitEvidence:
     entities: Indices
     """Caller's rows on which the model was learned, in the order of the fit."""
     first_labels: Indices
-    """Clusters of the entities on which the model was learned, with their first numbering."""
+    """Clusters of the entities on which the model was learned, with their original numbering."""
     labels: Indices
     """Clusters of all entities in the caller's order. This array is not shared."""
     embedding: Embedding
@@ -93,7 +93,7 @@ class FittedModel:
     seconds: dict[str, float]
     balance: Balance | None = None
     evidence: FitEvidence | None = None
-    """Data for the report. None if the report has been made."""
+    """Data for the report. None if the report has already been made."""
 
     def __repr__(self) -> str:
         return (
@@ -115,7 +115,7 @@ class FittedModel:
 
     @property
     def layers_as_learned(self) -> list[Layer]:
-        """Layers with entities in the order of the fit, without those that were placed later."""
+        """Layers with entities in the order of the fit, without entities that were placed later."""
         assert self.evidence is not None
         layers = [layer.in_order(self.evidence.order) for layer in self.layers]
         return [layer.of_own() for layer in layers] if self.placed.size else layers
@@ -174,7 +174,7 @@ class FittedModel:
         sound_indices("the labels", self.labels, self.n_clusters, size=n)
         again = self.n_clusters != self.n_columns  # some clusters were refitted
         if again and np.unique(self.labels).size != self.n_clusters:
-            raise Unsound(f"not every one of {self.n_clusters} clusters contains an entity")
+            raise Unsound(f"at least one of the {self.n_clusters} clusters contains no entity")
         sound_indices("the fragments", self.fragments, n)
         sound_indices("the entities that were placed", self.placed, n)
         learned_on = [np.arange(n) if layer.nodes is None else layer.nodes for layer in self.layers]
@@ -228,7 +228,7 @@ ARRANGING = Lock()
 
 class PlacingModel(FittedModel):
     """A model that prepares its rows for the first chunk of new rows, and reuses them for all
-    others.
+    later chunks.
     """
 
     @cached_property
@@ -251,10 +251,10 @@ LARGEST_NUMBER = LARGEST_VALUE**2
 
 
 def check_numbers(what: str, values: Any, shape: tuple[int | None, ...]) -> None:
-    """Raise an error unless `values` is an array of the given shape with numbers in range."""
+    """Raise an error unless `values` is an array of this shape with numbers in range."""
     sound_numbers(what, values, shape)
     if not in_range(values):
-        raise Unsound(f"{what} has numbers above {LARGEST_NUMBER:.0e}")
+        raise Unsound(f"{what} contains numbers above {LARGEST_NUMBER:.0e}")
 
 
 def in_range(*values: Any) -> bool:
@@ -302,7 +302,7 @@ def check_origin(layer: Layer, views: Views) -> None:
     if layer.network_share and not views.graphs:
         raise Unsound("a layer was learned from rows and networks, but the model has no networks")
     if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:
-        raise Unsound("the layer of a view is given, but the view is not a network")
+        raise Unsound("the layer of a view was not learned, but the view is not a network")
     if layer.network_share and any(views[view].rows is None for view in layer.views):
         raise Unsound(
             "a layer was learned from rows and networks, but one of its views has no rows"
@@ -312,8 +312,8 @@ def check_origin(layer: Layer, views: Views) -> None:
 
 
 def check_consensus(layers: Sequence[Layer]) -> None:
-    """Raise an error unless layers learned with costs of the consensus have a consensus with the
-    same entities.
+    """Raise an error unless layers learned with consensus costs have a consensus with the same
+    entities.
     """
     with_costs = [layer for layer in layers if layer.consensus_share]
     consensus = next((layer for layer in layers if layer.role == "consensus"), None)
@@ -325,4 +325,4 @@ def check_consensus(layers: Sequence[Layer]) -> None:
         layer.nodes is not None and np.array_equal(layer.nodes, consensus.nodes)
         for layer in with_costs
     ):
-        raise Unsound("a layer was learned with a consensus of other entities")
+        raise Unsound("a layer was learned with a consensus over different entities")

@@ -71,7 +71,7 @@ UNESSENTIAL = ("n_jobs", "verbose", "max_seconds")
 
 @dataclass(frozen=True)
 class Parameters:
-    """Checked parameters of `RMGL`, which documents them."""
+    """Validated parameters of `RMGL`, which documents them."""
 
     n_clusters: Any
     alpha: Any
@@ -141,8 +141,8 @@ class Parameters:
 
 
 def storable(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of an estimator as stored in files, with rules of the policy replaced
-    by their names.
+    """Return the parameters of an estimator as stored in files, with policy rules replaced by their
+    names.
     """
     policy = parameters["policy"]
     return parameters if policy is None else {**parameters, "policy": policy.named()}

@@ -1,19 +1,19 @@
 """Compile loops and cache them on disk; define argument types and functions that loops share.
 
 Numba caches compiled loops on disk (`cache=True`), so the next process need not compile them. A
-failing cache never stops a run.
+cache failure never stops a run.
 
 Numba chooses the folder: NUMBA_CACHE_DIR, then `__pycache__` beside the loops, then the user's
 cache folder. This module adds what Numba lacks:
 
-- Numba raises an error if none of these folders can be written. Loops are then compiled in memory.
+- Numba raises an error if none of these folders is writable. Loops are then compiled in memory.
 - Numba raises an error if a file is truncated or the disk is full, and two processes may use one
   file for two signatures. The files of the loop are then deleted and it is compiled again.
 - Numba notices changes only in the file of a loop, but loops are compiled into one another. Names
   of cached loops therefore include a digest of all files.
 
-Each process warns once about a problem. It logs once, at level INFO, that it compiles loops that
-are not on disk yet.
+Each process warns about the first problem only. It logs once, at the INFO level, that it is
+compiling loops that are not on disk yet.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 njit: Any = numba.njit  # these two are typed only in some versions of numba
 config: Any = numba.config
 COMPILING = "Every process compiles them again, which takes a few seconds"
-ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
+ANOTHER_FOLDER = "set the environment variable NUMBA_CACHE_DIR to a writable folder"
 warned: list[str] = []
 Function = TypeVar("Function", bound=Callable[..., Any])
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
 }
-"""No loop divides by zero or is called from C, so none is compiled to handle these."""
+"""No loop divides by zero or is called from C, so none is compiled to handle either."""
 
 
 def compiled(loop: Function) -> Function:
@@ -57,7 +57,7 @@ def compiled(loop: Function) -> Function:
 
 
 def compiled_for_lists(loop: Function) -> Function:
-    """Compile a loop that reads entries at listed places one by one.
+    """Compile a loop that reads entries at listed positions one by one.
 
     If sums may be in any order (`fastmath`), the compiler loads several such entries with one
     gather instruction. On processors that protect this instruction against side-channel attacks,
@@ -143,8 +143,8 @@ def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
         folders = (config.CACHE_DIR, HERE / "__pycache__", "the user's cache folder")
         tried = " nor ".join(str(folder) for folder in folders if folder)
         warn(
-            f"compiled loops cannot be stored on disk ({error}): neither {tried} can be "
-            f"written. {COMPILING}; {ANOTHER_FOLDER}"
+            f"compiled loops cannot be stored on disk ({error}): neither {tried} is "
+            f"writable. {COMPILING}; {ANOTHER_FOLDER}"
         )
         return njit(**options)(loop)
     if hasattr(dispatcher, "compile"):  # NUMBA_DISABLE_JIT: there is nothing to compile
@@ -153,7 +153,7 @@ def kept_on_disk(loop: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
-    """Wrap `compile` of a loop: a damaged cache only causes a warning and a new compilation."""
+    """Wrap `compile` of a loop: a damaged cache causes only a warning and a recompilation."""
     compile_or_load, folder = dispatcher.compile, Path(dispatcher.stats.cache_path)
     # numba leaves out < and >
     pattern = f"*.{dispatcher.py_func.__qualname__.replace('<', '').replace('>', '')}-*"
@@ -162,7 +162,7 @@ def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
         files = list(folder.glob(pattern))
         if not files:
             tell(folder)
-        problem = "it belongs to arguments of other types"
+        problem = "it was compiled for arguments of other types"
         try:
             code = compile_or_load(signature)
             if signature in dispatcher.overloads or not files:
@@ -190,7 +190,7 @@ def unharmed(dispatcher: Any) -> Callable[[Any], Any]:
 
 @cache
 def all_sources() -> str:
-    """Return a digest of the sources of all loops and of the setting of bounds checks."""
+    """Return a digest of the source code of all loops and the bounds-check setting."""
     sources = [path.read_bytes() for path in sorted(HERE.glob("*.py"))]
     return hashlib.sha256(b"".join([str(config.BOUNDSCHECK).encode(), *sources])).hexdigest()[:16]
 

@@ -1,6 +1,6 @@
 """Loops over pairs of nodes.
 
-Loops over *all pairs* (i, j), i < j, take them row by row: (0,1), (0,2), ..., (1,2), ... They run
+Loops over *all pairs* (i, j), i < j, visit them row by row: (0,1), (0,2), ..., (1,2), ... They run
 over slices of rows: a slice has no negative indices, so the compiler can vectorize the loop. Loops
 over *lists* take the rows (indptr, indices) of a symmetric CSR pattern, in which every pair occurs
 twice. Loops over *graphs* multiply and add matrices of edge weights in CSR form.
@@ -89,8 +89,9 @@ def pair_above(
 
     Only its pattern is written if `data` is empty.
 
-    `places` holds the row starts and is advanced. A row receives its smaller neighbors before its
-    larger ones, so indices are sorted. A vectorized test skips the many chunks without such a pair.
+    `places` holds the row starts; each advances as its row is filled. A row receives lower-numbered
+    neighbors before higher-numbered ones, so its indices are sorted. A vectorized test skips the
+    many chunks without such a pair.
     """
     n = u.size
     weighted = data.size > 0
@@ -124,7 +125,7 @@ def pair_above(
 
 @compiled
 def pair_inner(costs: Floats, indptr: Integers, indices: Integers, data: Floats) -> float:
-    """Return the sum of z_ij times the entry, over entries above the diagonal of a CSR matrix."""
+    """Return the sum of z_ij w_ij over the entries w_ij above the diagonal of a CSR matrix."""
     n = indptr.size - 1
     total = 0.0
     for i in range(n):
@@ -140,10 +141,10 @@ def pair_inner(costs: Floats, indptr: Integers, indices: Integers, data: Floats)
 def fill_distances(
     first: int, gram: Floats, norms: Floats, X: Floats, share: float, out: Floats
 ) -> None:
-    """Write max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) for pairs with smaller node first, first + 1, ...
+    """Write max(|x_i|^2 + |x_j|^2 - 2 x_i'x_j, 0) for pairs i < j with i = first, first + 1, ...
 
     `gram[r, c]` holds x_i'x_j with i = first + r and j = first + c. Distances below share (|x_i|^2
-    + |x_j|^2) are computed again, from the difference x_i - x_j, unless X has no rows.
+    + |x_j|^2) are recomputed from the difference x_i - x_j, unless X has no rows.
     """
     n = norms.size
     for r in range(gram.shape[0]):
@@ -252,9 +253,9 @@ def list_inner(
     by_column: Floats,
     totals: Floats,
 ) -> None:
-    """Compute totals_i = sum_j z_ij times the entry, for rows first..stop-1.
+    """Compute totals_i = sum_j z_ij w_ij for rows first..stop-1.
 
-    The entries are those of a CSR matrix (starts, columns, data) on listed pairs.
+    The w_ij are the entries of a CSR matrix (starts, columns, data) on listed pairs.
 
     The costs of a row are first written to `by_column`, because a search along the row would branch
     unpredictably.
@@ -283,7 +284,7 @@ def list_distances(
 def pattern_product(
     starts: Integers, columns: Integers, v: Floats, first: int, stop: int, out: Floats
 ) -> None:
-    """Write out_i = sum of v_i + v_j over pairs of a symmetric CSR pattern, rows first..stop-1."""
+    """Write out_i = sum of v_i + v_j over a symmetric CSR pattern, for rows first..stop-1."""
     for i in range(first, stop):
         out_i = v[i] * (starts[i + 1] - starts[i])
         for place in range(unsigned(starts[i]), unsigned(starts[i + 1])):

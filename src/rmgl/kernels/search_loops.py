@@ -118,7 +118,7 @@ def offer(
 def insert(
     heaps: Integers, places: Integers, offered: Products, scores: Products, nearest: Integers
 ) -> None:
-    """Insert places into heaps if their offered scores exceed the worst ones."""
+    """Insert places into heaps if their offered scores exceed the worst scores there."""
     for hit in range(heaps.size):
         if offered[hit] > scores[heaps[hit], 0]:
             replace_worst(scores, nearest, heaps[hit], offered[hit], places[hit])
@@ -136,7 +136,7 @@ def positive_entries(
     near: Floats,
     allowance: Floats,
 ) -> int:
-    """Write the pairs (queries_a, first + b) of positive products, and return their number.
+    """Write the pairs (queries_a, first + b) with positive products, and return their number.
 
     Pairs are written row by row.
 
@@ -185,7 +185,7 @@ def missing_pairs(
     If there are too many, those with the largest t_ij are kept.
 
     Costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, with z a square matrix of
-    distances and g the rows of `guide`. The rows of `scores` and `heaps` are heaps; places that
+    distances and g the rows of `guide`. The rows of `scores` and `heaps` are heaps; slots that
     remain empty have the score 0. `listed` holds 0 for every row, and `scaled` has room for a row
     of z.
     """

@@ -1,4 +1,4 @@
-"""Solve a layer problem on candidate pairs, certified to be the solution over all pairs."""
+"""Solve a layer problem on candidate pairs, and certify that it is solved over all pairs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def solve_certified(
     check: Check = no_check,
     **options: Any,
 ) -> tuple[Candidates, Layer]:
-    """Solve the layer problem, with candidates widened until no other pair can carry weight.
+    """Solve the layer problem, adding candidates until no other pair can carry weight.
 
-    The costs are the distances of the candidate pairs, plus `added(edges)` if given.
-    `certified=False` solves once, on the given candidates: enough for a layer that a later round
+    The costs are the distances of the candidate pairs, plus `added(edges)` if specified.
+    `certified=False` solves once, on the initial candidates: enough for a layer that a later round
     replaces.
     """
     n_iter, n_passes, clock = 0, 0.0, Stopwatch()
@@ -50,7 +50,7 @@ def solve_certified(
         with clock("layers"):
             problem = LayerProblem(candidates.edges, costs, alpha)
             solution = solve(problem, start=start, check=check, **options)
-            # the potentials for other costs may be too far off
+            # potentials from other costs may be too far off
             if solution.status == "stalled" and start is not None:
                 n_iter, n_passes = n_iter + solution.n_iter, n_passes + solution.n_passes
                 solution = solve(problem, check=check, **options)
@@ -76,7 +76,7 @@ def solve_certified(
 def extended_costs(
     costs: Costs, wider: Candidates, added: Callable[[PairStore], Costs] | None
 ) -> Costs:
-    """Compute the costs of extended candidates from those of the earlier ones and `added`."""
+    """Compute the costs of extended candidates from the earlier costs and `added`."""
     if added is None:
         return wider.distances
     growth = wider.growth
@@ -109,12 +109,12 @@ def check_magnitudes(name: str, alpha: float, distance: float, beta: float = 0.0
             f"alpha={alpha:.1e} for view {name!r} is below the rounding error of {cause}, so "
             "no layer can be computed: "
             f"raise alpha to {1e3 * EPSILON * largest:.1e} or more, lower beta, or put the "
-            "views on one scale (scale='minmax')"
+            "views on the same scale (scale='minmax')"
         )
 
 
 def find_solver(solver: str) -> Solver:
-    """Return the solver of the given name."""
+    """Return the solver with this name."""
     if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(
             f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}"

@@ -1,4 +1,4 @@
-"""Dual ascent: the iteration for the multipliers in Section IV-A of the RMGL paper.
+"""Dual ascent: the paper's algorithm for the multipliers (RMGL paper, Section IV-A).
 
 The paper keeps the diagonal of L as separate unknowns: l = (l_ii, l_ij) >= 0 with the
 constraints C l = d, that is sum_i l_ii = N (multiplier mu_0) and l_ii = sum_j l_ij (multiplier
@@ -15,10 +15,10 @@ With u_i = R_ii - nu_i this reads
 A node without edges has l_ii = 0 for every u_i >= mu_0, where the iteration would stall. Then u_i
 is lowered to mu_0, which cannot lower the dual, because its derivative there is -sum_j l_ij <= 0.
 
-This is gradient ascent on a concave function with Lipschitz gradient, so every rho in (0, 2 / ||C
-diag(p)^-1 C'||) converges. Over pairs with at most `max_degree` at a node that norm is at most the
-larger eigenvalue of [[N, sqrt(N)], [sqrt(N), 1 + max_degree]] / (2 alpha); over all pairs it equals
-this bound, (N + sqrt(N)) / (2 alpha).
+This is gradient ascent on a concave function with a Lipschitz gradient, so it converges for every
+rho in (0, 2 / ||C diag(p)^-1 C'||). If at most `max_degree` pairs share a node, that norm is at
+most the larger eigenvalue of [[N, sqrt(N)], [sqrt(N), 1 + max_degree]] / (2 alpha); over all pairs
+it equals this bound, (N + sqrt(N)) / (2 alpha).
 """
 
 from __future__ import annotations

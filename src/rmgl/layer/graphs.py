@@ -12,7 +12,7 @@ from rmgl.matrix import Floats, Indices
 
 
 def edge_list(adjacency: sparse.csr_array) -> tuple[Indices, Indices, Floats]:
-    """Return the two end nodes and the weight of every edge, each edge once."""
+    """Return the two nodes and the weight of every edge, each edge once."""
     upper = sparse.triu(adjacency, k=1, format="coo")
     return upper.row, upper.col, upper.data
 

@@ -53,8 +53,8 @@ def learn_layer(
     scale : {"auto", "minmax", "root", "hellinger", "unit", "standard", "none"}
         Scaling of X, as in `RMGL`.
     solver : {"newton", "dual-ascent"}
-        "newton" needs few passes over the pairs. "dual-ascent" is the iteration of the paper and
-        needs many passes.
+        "newton" needs few passes over the pairs. "dual-ascent" is the paper's algorithm and needs
+        many passes.
     tol : float
         KKT residual at which the solver stops; smaller values take more iterations.
     max_iter : int, optional

@@ -1,14 +1,14 @@
-"""The layer of a given network, and the problem of learning it again near the given one.
+"""The layer of a user's network, and the problem of learning it again near that network.
 
-With the network L0 scaled to trace N, its weights w0 and degrees d0,
+For the network L0, scaled to trace N, with weights w0 and degrees d0,
 
     alpha ||L - L0||_F^2 = alpha ||L||_F^2 - alpha sum_{i<j} (2 d0_i + 2 d0_j + 4 w0_ij) w_ij + c0
 
 with a constant c0, so that the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij)
 has the network as its solution: at u_i = c / 2 - 2 alpha d0_i, every pair has
-(u_i + u_j - z_ij) / (4 alpha) = w0_ij, and the KKT residual is zero. The constant c makes the least
-cost zero. It changes the objective by c N / 2, because all weights sum to N / 2, but not the
-solution.
+(u_i + u_j - z_ij) / (4 alpha) = w0_ij, and the KKT residual is zero. The constant c makes the
+smallest cost zero. It changes the objective by c N / 2, because all weights sum to N / 2, but not
+the solution.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def network_candidates(
 ) -> Candidates:
     """Return the edges of a network as candidate pairs, with costs whose solution is the network.
 
-    The network is scaled as a layer. With `two_steps`, pairs with a common neighbor are candidates,
-    too.
+    `layer` holds the network, scaled as a layer. With `two_steps`, pairs with a common neighbor are
+    also candidates.
     """
     pattern = sparse.csr_array(layer.adjacency, copy=True)
     if two_steps:
@@ -63,5 +63,5 @@ def with_two_steps(graph: sparse.csr_array) -> sparse.csr_array:
     rows = np.concatenate([edges.row, reached.row[off_diagonal]])
     columns = np.concatenate([edges.col, reached.col[off_diagonal]])
     weights = np.concatenate([edges.data, np.zeros(int(off_diagonal.sum()))])
-    # entries of one pair add up
+    # entries of the same pair add up
     return sparse.csr_array((weights, (rows, columns)), shape=graph.shape)

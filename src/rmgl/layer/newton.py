@@ -33,7 +33,7 @@ def solve_newton(
     max_iter: int | None = None,
     check: Check = no_check,
 ) -> DualSolution:
-    """Minimize Phi(u) until the KKT residual is at most `tol`; from the solution, take 0 steps."""
+    """Minimize Phi(u) until the KKT residual is at most `tol`; at the solution, take 0 steps."""
     point, passes = starting_point(problem, start)
     n_passes = float(passes)
     limit = MAX_NEWTON_STEPS if max_iter is None else max_iter
@@ -74,12 +74,10 @@ def _newton_direction(
 def conjugate_gradients(
     multiply: Callable[[Vector], Vector], right: Vector, diagonal: Vector, accuracy: float
 ) -> Vector:
-    """Solve A x = right, for a positive definite matrix A, to a relative residual.
+    """Solve A x = right, for a positive definite matrix A, to the relative residual `accuracy`.
 
-    A is given by its products and its diagonal.
-
-    SciPy's function does the same, but on small problems it spends most of its time outside the
-    products.
+    `multiply(v)` returns A v, and `diagonal` is the diagonal of A. SciPy's function does the same,
+    but on small problems it spends most of its time outside the products.
     """
     x, residual = np.zeros_like(right), right.copy()
     target = accuracy * float(np.linalg.norm(right))
@@ -125,7 +123,7 @@ def _line_search(
 def starting_point(problem: LayerProblem, start: Vector | None) -> tuple[DualPoint, int]:
     """Return the point where a solver starts, and the number of passes needed to find it.
 
-    It is the given `start` if a pair is active there, otherwise the constant u of mean degree 1.
+    It is `start` if any pair is active there, otherwise the constant u with mean degree 1.
     """
     if start is None:
         return _constant_start(problem)
@@ -159,7 +157,7 @@ def _constant_start(problem: LayerProblem) -> tuple[DualPoint, int]:
 
 
 def _sampled_level(sample: Vector, mean_excess: float) -> float:
-    """Return the s at which (s - z)_+ has the given mean over a sample of the costs."""
+    """Return the s at which (s - z)_+ has the mean `mean_excess` over a sample of the costs."""
     sample = np.sort(sample)
     levels = (mean_excess * sample.size + np.cumsum(sample)) / np.arange(1, sample.size + 1)
     return float(levels[np.flatnonzero(levels > sample)[-1]])

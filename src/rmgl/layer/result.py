@@ -1,4 +1,4 @@
-"""A learned graph layer with its certificate, and a layer from a given graph."""
+"""A learned graph layer with its certificate, and a layer made from a user's graph."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Layer:
     recall: float | None = None
     """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
     role: Role = "view"
-    """"view" for the layer of one view, "consensus", or "neighbors" for given nearest neighbors."""
+    """"view" for the layer of one view, "consensus", or "neighbors" for nearest neighbors."""
     nodes: Indices | None = field(default=None, repr=False)
     """Indices of the entities in the layer (None: all)."""
     views: tuple[int, ...] = (0,)
@@ -133,7 +133,7 @@ class Layer:
             return ""
         if self.status != "converged":
             return f"its solver did not converge ({self.status})"
-        return f"it is exact among its {self.candidates} candidates only"
+        return f"it is exact only among its {self.candidates} candidates"
 
     @property
     def gap(self) -> float:
@@ -231,15 +231,17 @@ class Layer:
         return replace(self, adjacency=adjacency, potentials=potentials)
 
     def of_own(self) -> Layer:
-        """Return the layer restricted to the entities that it was learned on, the inverse of
-        `among_all`."""
+        """Return the layer restricted to the entities that it was learned on.
+
+        This is the inverse of `among_all`.
+        """
         if self.nodes is None:
             return self
         adjacency = square_in_order(self.adjacency, self.nodes)
         return replace(self, adjacency=adjacency, potentials=self.own_potentials, nodes=None)
 
     def in_order(self, order: Indices) -> Layer:
-        """Return the layer with its nodes in another order, given by their present numbers."""
+        """Return the layer with its nodes in another order: `order` lists their present numbers."""
         nodes, scaling_order = None, order
         if self.nodes is not None:
             places = np.argsort(order)[self.nodes]
@@ -316,7 +318,7 @@ def make_layer(origin: Origin, problem: LayerProblem, solution: DualSolution) ->
 
 
 def given_layer(origin: Origin, adjacency: sparse.csr_array) -> Layer:
-    """Make a layer of a given graph, with weights scaled so that the degrees sum to N.
+    """Make a layer from a user's graph, with weights scaled so that the degrees sum to N.
 
     The weights must be symmetric and >= 0.
     """

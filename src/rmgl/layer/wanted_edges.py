@@ -1,4 +1,4 @@
-"""Find the alpha at which the nodes of a layer have a given average number of edges."""
+"""Find the alpha at which the nodes of a layer have a specified average number of edges."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def solve_for_edges(
     """Learn the layer whose nodes have `n_neighbors` edges on average, within 3%.
 
     The number of edges grows nearly like a power of alpha, so a secant rule on logarithms finds
-    alpha. Each solve starts from the last potentials; the first starts from the layer `last` of
-    similar costs, if given.
+    alpha. Each solve starts from the last potentials; the first starts from `last`, a layer with
+    similar costs, if there is one.
     """
     n = candidates.edges.n_nodes
     wanted = min(float(n_neighbors), MAX_NEIGHBOR_SHARE * (n - 1))
@@ -97,8 +97,8 @@ def alpha_guess(candidates: Candidates, n_neighbors: float) -> float:
     """Guess the alpha where constant u has mean degree 1 and `n_neighbors` active pairs per node.
 
     If that many pairs are equally cheap, no such alpha exists. Any small alpha then gives a layer
-    of these pairs; a large one would first make candidates of many others, because potentials
-    differ by up to 2 alpha between nodes.
+    of these pairs; a large alpha would first turn many other pairs into candidates, because
+    potentials differ by up to 2 alpha between nodes.
     """
     edges = candidates.edges
     share = n_neighbors * edges.n_nodes / (2 * edges.n_pairs)

@@ -1,1 +1,1 @@
-"""Algorithm 1, its problem for given parameters, and the run with its checkpoint."""
+"""Algorithm 1, the problem it solves, and the run with its checkpoint."""

@@ -17,7 +17,7 @@ from rmgl.model.problems import ViewProblem
 from rmgl.running.progress import warn_caller
 
 FACTOR = 4.0
-"""Factor of beta between two attempts."""
+"""Factor by which beta grows between attempts."""
 MAX_STEPS = 15
 
 Solve = Callable[[Sequence[ViewProblem]], Outcome]
@@ -35,7 +35,7 @@ def separate(
         if separated(outcome, n_clusters) or outcome.stopped:
             return problems, outcome
         if any(layer.n_components > n_clusters for layer in outcome.state.layers):
-            break  # a larger beta joins no components
+            break  # a larger beta does not join components
         problems = [replace(problem, beta=FACTOR * problem.beta) for problem in problems]
         outcome = solve(problems)
     if not separated(outcome, n_clusters):

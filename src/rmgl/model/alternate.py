@@ -1,4 +1,4 @@
-"""Algorithm 1: the only loop over both layers and embedding.
+"""Algorithm 1: the only loop over both the layers and the embedding.
 
 minimize   sum_m  tr(L_m S_m) + alpha_m ||L_m||_F^2 + beta_m tr(Q' L_m Q)
 subject to L_m a graph Laplacian, tr(L_m) = N, Q'Q = I_K
@@ -83,12 +83,12 @@ class State:
 
     @property
     def objective(self) -> float:
-        """The sum of all terms, rounded correctly, so that a decrease never shows as a rise."""
+        """The sum of all terms, correctly rounded, so that no decrease appears as an increase."""
         return fsum([*self.terms.flat, self.uniform_term])
 
     @property
     def uniform_term(self) -> float:
-        """t tr(Q' U Q), the part of the uniform graph (0: no uniform graph)."""
+        """t tr(Q' U Q), the contribution of the uniform graph (0: no uniform graph)."""
         return 0.0 if self.balance is None else self.balance.uniform_term(self.embedding.own)
 
 
@@ -103,8 +103,7 @@ class Outcome:
     stopped: bool = False
     """Whether the run was stopped before it converged."""
     eigen_residual: float = 0.0
-    """The residual of the last embedding on the layers behind it, before these were certified.
-    """
+    """The residual of the last embedding on the layers it came from, before they were certified."""
 
     @property
     def embedded(self) -> bool:
@@ -123,7 +122,7 @@ def alternate(
     fragments: Mask | None = None,
     balanced: bool = False,
 ) -> Outcome:
-    """Learn layers and embedding in turn until neither the objective nor the subspace changes.
+    """Update layers and embedding in turn until neither the objective nor the subspace changes.
 
     No half step increases the objective. The first layers use the data alone (Q = 0), on certified
     candidates. Half steps are coarse until a round changes little. From then on they are tight, on
@@ -161,7 +160,7 @@ def alternate(
 def has_settled(old: State, new: State, tol: float) -> bool:
     """Check whether a round changed little.
 
-    The objective fell by at most the share `tol`, and the subspace turned by at most its root.
+    The objective fell by at most the share `tol`, and the subspace changed by at most sqrt(tol).
     """
     # the objective may be 0 if layers are given
     fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)
@@ -182,7 +181,7 @@ def first_state(
     fragments: Mask | None = None,
     balanced: bool = False,
 ) -> State:
-    """Compute the layers of the data alone, and their common embedding."""
+    """Learn the layers from the data alone, and compute their common embedding."""
 
     def learn(view: ViewProblem, check: Check) -> tuple[ViewProblem, Layer]:
         if view.given is not None:

@@ -1,16 +1,16 @@
-"""Known labels of some entities, which change the costs of the layers.
+"""Known labels of some entities, which change the costs in the layers.
 
 Pairs with the same label are tied; pairs with different labels are kept apart.
 
-    z_ij  ->  the least cost of a pair at these nodes        if i and j are known to belong together
-    z_ij  ->  z_ij + 100 s                 if i and j are known to belong to different clusters
+    z_ij  ->  the smallest cost at these nodes  if i and j are known to belong together
+    z_ij  ->  z_ij + 100 s                      if i and j are known to belong to different clusters
 
-The least cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a
-cluster are as near to each other as nearest neighbors. s is the typical cost of a 7th neighbor,
+The smallest cost is min(f_i, f_j), the floor of local scaling, or 0 without it: known members of a
+cluster are as close to each other as nearest neighbors. s is the typical cost of a 7th neighbor,
 which is 1 with local scaling. All tied pairs are candidates, and no other cost becomes smaller, so
-the certificates of the layers hold. Ties draw the known members of a cluster slightly away from its
-other members. If labels agree with the clusters found without them, they only determine the numbers
-of the clusters (`RMGL.fit`).
+the certificates of the layers still hold. Ties draw the known members of a cluster slightly away
+from its other members. If labels agree with the clusters found without them, they only determine
+the cluster numbers (`RMGL.fit`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from rmgl.running.threads import Check, no_check
 
 UNLABELED = -1
 AGREEING = 0.95
-"""Smallest share of matching known labels at which clusters found without them agree."""
+"""Minimum share of matching known labels for clusters found without them to count as agreeing."""
 APART = 100.0
-"""Cost added to a pair with different labels, in costs of a typical 7th neighbor."""
+"""Cost added to a pair with different labels, relative to the cost of a typical 7th neighbor."""
 
 
 def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Indices | None:

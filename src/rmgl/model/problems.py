@@ -47,7 +47,7 @@ class ViewProblem:
     def of_given(cls, layer: Layer, beta: float, n_entities: int | None = None) -> ViewProblem:
         """Make the problem of a given layer; the only costs are distances in the embedding.
 
-        `n_entities` is the number of all entities, if some are not nodes of the layer.
+        `n_entities` is the total number of entities, if some are not nodes of the layer.
         """
         n_entities = layer.n_nodes if n_entities is None else n_entities
         return cls(layer.origin, given_candidates(layer), 0.0, beta, n_entities, given=layer)
@@ -58,7 +58,7 @@ class ViewProblem:
 
     @property
     def nodes(self) -> Indices | None:
-        """Indices of the entities that are the nodes of its pairs (None: all)."""
+        """Indices of the entities that are nodes in this problem (None: all)."""
         return self.origin.nodes
 
     @property
@@ -70,7 +70,7 @@ class ViewProblem:
         return self.candidates.distances
 
     def own(self, rows: Floats) -> Floats:
-        """Return the rows of its entities."""
+        """Return the rows of the entities in this problem."""
         return self.origin.own(rows)
 
 
@@ -80,7 +80,7 @@ def is_auto(value: Any) -> bool:
 
 
 def asked_candidates(candidates: Any, views: Views) -> list[Any]:
-    """Return `candidates` for each view; given graphs are restricted to its entities."""
+    """Return `candidates` for each view; graphs are restricted to the entities in the view."""
     given = per_view(candidates, views.names, "candidates")
     return [
         pairs_among(view.name, asked, view.entities, views.n_rows)
@@ -89,9 +89,9 @@ def asked_candidates(candidates: Any, views: Views) -> list[Any]:
 
 
 def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
-    """Return the graphs given as candidates, symmetric and without weights.
+    """Return the graphs passed as candidates, symmetric and without weights.
 
-    Graphs of a wrong size raise an error later.
+    Graphs of the wrong size raise an error later.
     """
     n, everyone = views.n_rows, np.arange(views.n_rows)
     asked = (
@@ -108,9 +108,9 @@ def given_graphs(candidates: Any, views: Views) -> list[sparse.csr_array]:
 
 
 def candidates_in_order(candidates: Any, views: Views, order: Indices) -> Any:
-    """Return `candidates` with given graphs among all entities, in the order of the views.
+    """Return `candidates` with graphs extended to all entities, in the order of the views.
 
-    `order` holds the rows of the caller.
+    `order` holds the caller's row number for each row of the views.
     """
     if isinstance(candidates, str | Integral):
         return candidates
@@ -137,9 +137,7 @@ def given_problems(
 ) -> list[ViewProblem]:
     """Make one problem for each view from the parameters of `RMGL`.
 
-    `known` holds labels, -1 where they are unknown.
-
-    Parameters set to "auto" get a heuristic default (`rmgl.model.problems`).
+    `known` holds labels (-1: unknown). Parameters set to "auto" get a heuristic default.
     """
     points = [view.points() if view.graph is None else None for view in views]
     asked = asked_candidates(candidates, views)
@@ -258,9 +256,9 @@ SAMPLED_SPREADS = 2000
 def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
     """Return the alpha at which nodes at typical distances keep about `n_neighbors` neighbors.
 
-    If node i had k neighbors at squared distances z_i1 <= ... <= z_ik and the next at z_i,k+1, all
-    nodes alike, its degree would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at alpha
-    = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000 rows the mean is taken over a sample of them. X
+    If all nodes were like node i, with k neighbors at squared distances z_i1 <= ... <= z_ik and the
+    next at z_i,k+1, its degree would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at
+    alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000 rows, the mean is taken over a sample. X
     is a matrix or a space.
     """
     space = as_space(X)
@@ -273,7 +271,7 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
             else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLED_SPREADS])
         )
         nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
-        # the last one stands for distances that are not given
+        # the last known distance replaces distances that are not given
         nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:
@@ -285,10 +283,10 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
 def default_beta(
     alpha: Floats, n_nodes: int, n_clusters: int, n_neighbors: int = DEFAULT_NEIGHBORS
 ) -> float:
-    """Return one beta for all views: a light coupling.
+    """Return one beta for all views: a weak coupling.
 
-    Rows of Q in two clusters of N/K nodes are 2K/N apart, so beta = N/K times a cost adds about
-    that cost to every edge between clusters; the cost used is a tenth of the mean weight-giving
-    cost alpha / n_neighbors.
+    The squared distance between rows of Q in two clusters of N/K nodes is about 2K/N, so beta = N/K
+    times a cost adds about twice that cost to every edge between clusters. The cost used is a tenth
+    of the mean of alpha / n_neighbors, the scale at which cost differences change edge weights.
     """
     return COUPLING * float(alpha.mean()) * n_nodes / (n_clusters * n_neighbors)

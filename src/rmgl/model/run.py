@@ -118,7 +118,7 @@ class Run:
         return found
 
     def _read(self, name: str, take: Callable[[dict[str, Any]], Result]) -> Result:
-        """Read a stored result; `take` checks its content, because files are not trusted."""
+        """Read a stored result; `take` validates it, because files are not trusted."""
         path = self._path(name)
         try:
             kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])

@@ -20,7 +20,7 @@ def store_of(view: ViewProblem) -> tuple[int, int]:
 def shared_spreads(
     problems: Sequence[ViewProblem], embedding: Embedding
 ) -> dict[tuple[int, int], Costs]:
-    """Measure ||q_i - q_j||^2 once on candidates that several problems share."""
+    """Compute ||q_i - q_j||^2 once for candidates that several problems share."""
     stores: dict[tuple[int, int], list[ViewProblem]] = {}
     for view in problems:
         stores.setdefault(store_of(view), []).append(view)

@@ -22,9 +22,9 @@ SIGNIFICANT = 0.05
 """Maximum q-value of columns that are reported to differ."""
 LONGEST_VALUE = 120
 TESTS = (
-    "Numbers, dates and ordered categories use the Kruskal-Wallis test (the table shows "
-    "medians and quartiles), categories and Booleans use the chi-squared test, and "
-    "survival uses the log-rank test. q is the p-value corrected for the number of columns. "
+    "The Kruskal-Wallis test compares numbers, dates and ordered categories (the table shows "
+    "medians and quartiles), the chi-squared test compares categories and Booleans, and "
+    "the log-rank test compares survival. q is the p-value corrected for the number of columns. "
     "An effect size of 0 means no difference, and 1 is the largest possible difference."
 )
 
@@ -130,7 +130,7 @@ def survival_part(found: Associations) -> Html:
     how = (
         "Share of each cluster without an event (Kaplan-Meier), with a 95% "
         "confidence band. Crosses mark entities that were no longer observed "
-        "(censored). Click the number of a cluster above the picture to hide its curve."
+        "(censored). Click the number of a cluster above the curves to hide its curve."
     )
     if any(curve.times.size > DRAWN_TIMES for curve in survival.curves):
         how += f" Each curve is drawn at {DRAWN_TIMES} of its times."

@@ -39,7 +39,7 @@ class GivenColumn:
 
 
 def check_ids(ids: Any, index: NDArray[Any] | None, n_rows: int) -> list[str] | None:
-    """Return the names of the entities: the given ones, or else the row labels of the fit. None if
+    """Return the names of the entities: those passed, or else the row labels from the fit. None if
     there are none.
     """
     if ids is None:

@@ -26,7 +26,7 @@ from rmgl.results.standing import Standing, standing_of
 from rmgl.views.views import Views
 
 N_BLOCKS = 64
-"""Number of cells along each side of the picture of a layer."""
+"""Number of cells along each side of the figure of a layer."""
 N_CELLS = 300
 """Number of cells along each side of the density image."""
 FEATURES = 5
@@ -70,7 +70,7 @@ class Content:
     given.
     """
     n_spread: int
-    """Number of clusters whose members were nearly at one point and are spread over a disc."""
+    """Number of clusters whose members were nearly at one point and are spread over a disk."""
 
     @property
     def levels(self) -> list[Level]:

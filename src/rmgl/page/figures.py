@@ -1,4 +1,4 @@
-"""Interactive pictures of the page, made with Bokeh (the `report` extra). The page fills in their
+"""Interactive figures of the page, made with Bokeh (the `report` extra). The page fills in their
 points.
 """
 
@@ -53,12 +53,12 @@ def scripts() -> str:
 
 
 def as_item(figure: Any, target: str) -> Any:
-    """Return a picture as JSON that the page embeds into the element `target`."""
+    """Return a figure as JSON that the page embeds into the element `target`."""
     return bokeh("embed").json_item(figure, target)
 
 
 def scatter(points: NDArray[np.float64]) -> Any:
-    """Return the picture of the common embedding. The page fills in the points and responds to the
+    """Return the map of the common embedding. The page fills in the points and responds to the
     pointer.
     """
     models, plot = bokeh("models"), empty_map(points)
@@ -137,7 +137,7 @@ def plain_figure(name: str, height: int, tools: str, **options: Any) -> Any:
 
 
 def number_of_clusters(number: NumberOfClusters) -> Any:
-    """Return the picture of the evidence for the number of clusters."""
+    """Return the figure of the evidence for the number of clusters."""
     plot = plain_figure("evidence", 300, "pan,box_zoom,reset,hover", toolbar_location=None)
     plot.y_range.start, plot.y_range.end = 0.0, 1.05
     plot.xaxis.axis_label = "number of clusters K"
@@ -166,7 +166,7 @@ def number_of_clusters(number: NumberOfClusters) -> Any:
 
 
 def survival(curves: Sequence[SurvivalCurve], time: str) -> Any:
-    """Return the picture of the survival curves. The page gives them the colors of the clusters."""
+    """Return the figure of the survival curves. The page gives them the colors of the clusters."""
     models = bokeh("models")
     plot = plain_figure("survival", 380, "pan,box_zoom,reset", toolbar_location=None)
     plot.y_range.start, plot.y_range.end = 0.0, 1.05

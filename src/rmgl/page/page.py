@@ -38,7 +38,7 @@ class Given:
     ids: Any = None
     features: Explanation | None = None
     views: Views | None = None
-    """Views that the model was fitted on, passed again and checked."""
+    """Views that the model was fitted on, passed again and validated."""
     feature_names: Any = None
     columns: Any = None
     associations: Any = None

@@ -1,5 +1,5 @@
 """Page section on the number of clusters, with the tree of stable resolutions as a clickable
-picture.
+figure.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def level_button(at: int, text: str) -> Html:
 
 
 def tree(found: Resolutions) -> Html:
-    """Return the tree as an SVG picture. The page fills in the colors of its theme."""
+    """Return the tree as an SVG figure. The page fills in the colors of its theme."""
     height = STEP * (len(found.levels) - 1 + 4 * HALF_BOX)
     levels = [level_of(found, at) for at in range(len(found.levels))]
     label = "Tree of the stable resolutions. The table below contains the same information as text."

@@ -243,9 +243,9 @@ def views_table(content: Content) -> Html:
         "Agrees on selection",
     )
     caption = (
-        "The views, largest weight first. Roughness is 0 if neighbors in the view agree "
-        "with the common embedding, and 1 if they are unrelated. Own neighbors are the "
-        '12 nearest entities in the view alone, before anything is learned. "By chance" is '
+        "The views, largest weight first. Roughness is 0 if neighbors in the view have "
+        "the same position in the common embedding, and 1 if they are unrelated. Own neighbors "
+        'are the 12 nearest entities in the view alone, before anything is learned. "By chance" is '
         "the share expected if clusters were assigned at random. A view agrees on an "
         "entity if most of these neighbors are in the entity's cluster."
     )
@@ -290,7 +290,7 @@ def agreement_cell(value: float, chance: float) -> Html:
 
 
 def layer_pictures(content: Content) -> Html:
-    """Return placeholders for the pictures of the layers, which the page draws."""
+    """Return placeholders for the figures of the layers, which the page draws."""
     pictures = []
     for at, layer in enumerate(content.model.layers):
         name = one_line(layer.name)
@@ -310,10 +310,10 @@ def certificates(content: Content) -> Html:
         kind = {
             "view": "one view",
             "consensus": "the concatenated views",
-            "neighbors": "given: nearest neighbors",
+            "neighbors": "not learned: nearest neighbors",
         }[layer.role]
         exact = (
-            "given, so nothing to prove"
+            "not learned, so nothing to prove"
             if layer.given
             else "yes"
             if layer.exact
@@ -352,7 +352,7 @@ def how_to_read(content: Content) -> Html:
     if content.n_spread:
         said.append(
             "Clusters whose members are nearly at one place in the embedding are drawn "
-            "as discs to make every point visible."
+            "as disks to make every point visible."
         )
     said += [about_confidence(), about_agreement(content.standing.agreement_by_chance)]
     if not shown.complete:

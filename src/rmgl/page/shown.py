@@ -89,8 +89,8 @@ def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Lin
 
 Points = NDArray[np.float64]
 LARGEST_DISC, SPACING = 0.05, 0.012
-"""Maximum radius of a disc of spread points, and its radius per square root of their number,
-relative to the size of the picture.
+"""Maximum radius of a disk of spread points, and its radius per square root of their number,
+relative to the size of the map.
 """
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 NEAREST = 5
@@ -127,10 +127,10 @@ def positions(
 
 
 def spread_out(points: Points, labels: NDArray[np.intp]) -> tuple[Points, int]:
-    """Spread the members of clusters that are drawn at nearly one point over a disc, and count
+    """Spread the members of clusters that are drawn at nearly one point over a disk, and count
     these clusters.
 
-    A disc of n points has a radius of at most 5% of the size of the picture. A cluster is spread if
+    A disk of n points has a radius of at most 5% of the size of the map. A cluster is spread if
     its mean distance from its center is below a quarter of this radius. Its points lie on a spiral,
     like the seeds of a sunflower.
 

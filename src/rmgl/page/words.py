@@ -151,11 +151,11 @@ def own_share(share: Share | None) -> str:
 
 
 def about_places(n_entities: int, n_clusters: int) -> str:
-    """Return an explanation of the positions of the entities in the picture."""
+    """Return an explanation of the positions of the entities in the map."""
     if n_clusters <= 2 or n_entities < 10:
-        return "The picture shows the principal components of the embedding."
+        return "The map shows the principal components of the embedding."
     return (
-        "Neighbors in the embedding are close together in the picture. Distances between "
+        "Neighbors in the embedding are close together in the map. Distances between "
         "distant groups mean little."
     )
 

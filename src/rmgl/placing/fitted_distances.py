@@ -1,4 +1,4 @@
-"""Squared distances of new rows to the fitted entities, in the views of a layer.
+"""Squared distances from new rows to the fitted entities, in the views of a layer.
 
 A new row may lack some views of a layer. These views are then assumed to add the mean distance of
 the others, in proportion to their variance. If fitted entities lack views, too, each view that one
@@ -34,7 +34,7 @@ Members = list[tuple[int, float]]
 
 @dataclass(frozen=True)
 class FittedDistances:
-    """Distances of new rows to the entities of the fitted views and layers."""
+    """Distances from new rows to the entities in the fitted views and layers."""
 
     views: Views
     """Scaled views of the fit."""
@@ -51,12 +51,12 @@ class FittedDistances:
 
     @cached_property
     def _comparing(self) -> list[Comparing | None]:
-        """Function that compares new entities with those of each view. None for a graph."""
+        """For each view, a function that compares new entities with its own. None for a graph."""
         return [None if view.graph is not None else view.comparing() for view in self.views]
 
     @cached_property
     def _smoothings(self) -> dict[float, Smoothing]:
-        """Rows smoothed along the networks, by the share of the neighbors in each row."""
+        """Rows smoothed over the networks, by the share of the neighbors in each row."""
         members = tuple(place for place, view in enumerate(self.views) if view.rows is not None)
         shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
         return {share: Smoothing(self.views, members, share) for share in shares}
@@ -79,9 +79,7 @@ class FittedDistances:
     # New rows
 
     def new_rows(self, new: Views, rows: Indices, network_share: float) -> Views:
-        """Return some of the new rows, smoothed along their edges if those of the layer are
-        smoothed.
-        """
+        """Return some of the new rows, smoothed over the networks if the layer's rows are."""
         views = list(new.of_entities(rows))
         if network_share > 0:
             smoothing = self._smoothings[network_share]
@@ -95,7 +93,8 @@ class FittedDistances:
     def to_all(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Floats | None:
         """Return the squared distances to all nodes of a layer, summed view by view.
 
-        The rows have the views in `pattern`. If it is None, `beside` compares the rows.
+        The rows are observed in the views in `pattern`. If the result is None, `beside` compares
+        the rows.
         """
         if self.has_missing(layer):
             return self.with_missing(layer, new, rows, pattern)
@@ -123,7 +122,7 @@ class FittedDistances:
         return total
 
     def variances_in(self, layer: Layer) -> Floats:
-        """Return the total variance of each view of a layer, times its factor."""
+        """Return the total variance of each view of a layer, times its squared factor."""
         share = layer.network_share
         fitted = self.views if share == 0 else self._smoothed(share)
         fitted = fitted if layer.nodes is None else fitted.of_entities(layer.nodes)
@@ -141,7 +140,7 @@ class FittedDistances:
         return float(variances.sum() / variances[pattern].sum())
 
     def _in_view(self, view: int, new: Views, rows: Indices) -> Floats:
-        """Return the squared distances of new rows of one view to all fitted ones."""
+        """Return the squared distances from new rows of one view to all fitted rows."""
         compare, asking = self._comparing[view], new[view]
         assert compare is not None, "graphs cannot be compared by distance"
         gaps = None if asking.gaps is None else asking.gaps[rows]
@@ -168,9 +167,7 @@ class FittedDistances:
         return self._spaces[key]
 
     def _smoothed(self, network_share: float) -> Views:
-        """Return the views with rows smoothed along the networks. No entity is missing from
-        them.
-        """
+        """Return the views with rows smoothed over the networks. They contain every entity."""
         smoothing = self._smoothings[network_share]
         views = list(self.views)
         for place, Y in zip(smoothing.members, smoothing.matrices, strict=True):
@@ -187,7 +184,7 @@ class FittedDistances:
     def consensus_costs(
         self, new: Views, rows: Indices, some: Indices, entities: Indices
     ) -> Floats:
-        """Return the consensus costs of some rows of a batch to the entities listed for each."""
+        """Return the consensus costs between rows of a batch and the entities listed for each."""
         consensus = next(layer for layer in self.layers if layer.role == "consensus")
         costs = np.empty(entities.shape)
         of_batch = self.new_rows(new, rows, consensus.network_share)
@@ -200,7 +197,7 @@ class FittedDistances:
     def _costs_of_pattern(
         self, consensus: Layer, new: Views, rows: Indices, pattern: Mask, entities: Indices
     ) -> Floats:
-        """Return the costs of new rows with the same views to the entities listed for each."""
+        """Return the costs between new rows with the same views and their listed entities."""
         scaling, listed = consensus.scaling, entities
         if consensus.nodes is not None and not self.has_missing(consensus):
             listed = np.searchsorted(consensus.nodes, entities)
@@ -219,7 +216,7 @@ class FittedDistances:
 
 
 def patterns(layer: Layer, new: Views, rows: Indices) -> Iterator[tuple[Mask, Indices]]:
-    """Yield each set of views of a layer that some rows have, with the positions of these rows."""
+    """Yield each set of a layer's views that some rows have, with the positions of these rows."""
     observed = np.column_stack([new[view].mask[rows] for view in layer.views])
     for pattern in np.unique(observed, axis=0):
         if pattern.any():
@@ -233,7 +230,7 @@ def members(layer: Layer, pattern: Mask) -> Members:
 
 
 def _side_by_side(views: Views, chosen: Members, rows: Indices | None) -> Matrix:
-    """Concatenate some views, each multiplied by its factor, for the given rows (None for all)."""
+    """Concatenate some views, each multiplied by its factor, for some rows (None for all)."""
     matrices = [views[view].matrix for view, _ in chosen]
     if rows is not None:
         matrices = [X[rows] for X in matrices]

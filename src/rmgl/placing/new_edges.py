@@ -32,7 +32,7 @@ LARGEST_COST = 1e200
 """Cost of a pair that is not given."""
 
 CostsOf: TypeAlias = Callable[[Indices, Indices], Floats]
-"""Function costs_of(rows, entities) that returns the costs of rows of a batch to the entities
+"""Function costs_of(rows, entities) that returns the costs between rows of a batch and the entities
 listed for each.
 """
 Term: TypeAlias = tuple[Floats, Floats, float]
@@ -63,11 +63,11 @@ class Comparison:
         return replace(self, new_X=self.new_X[some])
 
     def to_all(self) -> Floats:
-        """Return the squared distances of the new rows to all fitted rows."""
+        """Return the squared distances from the new rows to all fitted rows."""
         return self.factor * dense_distances(self.new_X, self.X)
 
     def to_listed(self, listed: Indices) -> Floats:
-        """Return the squared distances of the new rows to the fitted rows listed for each."""
+        """Return the squared distances from the new rows to the fitted rows listed for each."""
         return self.factor * distances_to(self.X, self.new_X, listed)
 
     def nearest(self, length: int) -> tuple[Indices, Floats]:
@@ -294,9 +294,7 @@ class NewEdges:
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
     def nearest(self, some: Indices) -> sparse.csr_array:
-        """Return edges of total weight one from each given row to the entities with the smallest
-        cost.
-        """
+        """Return edges from some rows to their cheapest entities, with total weight one per row."""
         weights = np.zeros(self.costs.shape)
         weights[some] = shares_of_places(self.costs[some], 1)
         return self._graph(weights)
@@ -306,7 +304,7 @@ class NewEdges:
         return self._graph(self.equal.astype(np.float64))
 
     def _squared_distances(self, new: Floats, places: Floats) -> Floats:
-        """Return the squared distances of rows of an embedding to those of the listed nodes."""
+        """Return the squared distances in an embedding between rows and their listed nodes."""
         squares = np.square(places).sum(axis=1)
         nodes = self.layer.nodes
         if self.batch.all_nodes and self.neighbors.shape[1] == self.layer.own_potentials.size:
@@ -374,7 +372,7 @@ class NearestLists:
 
 
 def distances_to(X: Matrix, new_X: Matrix, listed: Indices) -> Floats:
-    """Return the squared distances of each row of `new_X` to the rows of X listed for it."""
+    """Return the squared distances from each row of `new_X` to the rows of X listed for it."""
     if sparse.issparse(X):
         return np.column_stack([squared_lengths(X[column] - new_X) for column in listed.T])
     return distances_between(new_X, X, listed)

@@ -28,8 +28,9 @@ def new_views(
 ) -> Views:
     """Check new rows against the fitted views.
 
-    Views that are not given are missing for all rows. Unless `everyone` is False, every row must be
-    in some view. With `again`, the rows are those of the fit, passed again to explain its clusters.
+    Views that are not passed are treated as missing for all rows. Unless `everyone` is False, every
+    row must be in some view. With `again`, the rows are those of the fit, passed again to explain
+    its clusters.
     """
     given: dict[str, Any] = {}
     data = named_like(fitted, data, blocks)
@@ -63,9 +64,7 @@ def new_views(
 
 
 def named_like(fitted: Views, data: Any, blocks: Any) -> Any:
-    """Return new views by the names of the fitted ones, if they are given as a list or as
-    one view.
-    """
+    """Return new views under the names of the fitted views, if passed as a list or as one view."""
     data = [data] if is_given_view(data) else data
     if not is_collection_of_views(data):
         if isinstance(data, Views) or (blocks is not None and not by_name(fitted, data)):
@@ -97,9 +96,7 @@ def split_by_name(fitted: Views, table: Any) -> dict[str, Any]:
 
 
 def aligned_columns(fitted: Views, data: Mapping[str, Any]) -> list[Any]:
-    """Return new views in the order of a dict, with the columns of the fit in tables of known
-    views.
-    """
+    """Return new views in dict order; tables of known views get the columns seen during fit."""
     known = [name for name, X in data.items() if name in fitted.names and not is_given_view(X)]
     new = [NewRows.of_table(fitted[name], data[name]) for name in known]
     found = dict(zip(known, with_fitted_columns(new), strict=True))
@@ -171,7 +168,7 @@ def scaled_like(fitted: Views, new: Views) -> Views:
         if beyond.any():
             raise ValueError(
                 f"row {entries.coords[0][beyond].min()} of view {view.name!r} has values "
-                f"up to {np.abs(entries.data).max():.0e} times those of the fit, too "
+                f"up to {np.abs(entries.data).max():.0e} times those seen during fit, too "
                 "large to square in double precision; leave the row out, or set all its "
                 "values to NaN if it is missing"
             )

@@ -1,10 +1,11 @@
-"""Outlier scores: distances of entities and new rows to their neighbors, relative to those of the
-neighbors.
+"""Outlier scores: how far entities and new rows are from their neighbors, compared with how far
+those neighbors are from theirs.
 
-In every view, a node has a *spread* r, a squared distance at which it has neighbors. The mean
-spread of its neighbors, weighted by edge weight, is r'. Its score is the mean of (1 - r' / r)_+
-over its views, weighted by view weight. A new row becomes a node of the layers
-(`rmgl.placing.placement`), so its score is on the same scale as those of the fit.
+In every view, a node has a *spread* r: its squared local scale, which is usually the squared
+distance to its 7th nearest neighbor, or, without local scaling, the mean squared distance to its
+neighbors in the layer. The mean spread of its neighbors, weighted by edge weight, is r'. Its score
+is the mean of (1 - r' / r)_+ over its views, weighted by view weight. A new row becomes a node of
+the layers (`rmgl.placing.placement`), so its score is on the same scale as the scores of the fit.
 """
 
 from __future__ import annotations
@@ -89,8 +90,9 @@ class Scoring:
     """Scores of the fitted entities."""
 
     def of_new(self, n_rows: int, edges: Iterable[InLayer]) -> Vector:
-        """Return the scores of new rows, computed from their edges in every layer. Zero without
-        edges.
+        """Return the scores of new rows, computed from their edges in every layer.
+
+        Rows that are in none of the scored layers get zero.
         """
         by_place = {known.place: known for known in self.spreads}
         total, weight = np.zeros(n_rows), np.zeros(n_rows)
@@ -111,10 +113,11 @@ def outlier_scores(
 ) -> Vector:
     """Return the mean of (1 - r'_i / r_i)_+ over the views of each entity, weighted by view weight.
 
-    r_i is the `spread` of node i, a squared distance at which it has neighbors, and r'_i the mean
-    spread of its neighbors in the layer, weighted by edge weight. The score is 0 if a node is no
-    farther from its neighbors than they are from theirs, near 1 if it is far from all nodes, and 1
-    if it has no edges. `present` contains the nodes of each view, or None for all.
+    r_i is the spread of node i (its squared local scale or, without local scaling, the mean squared
+    distance to its neighbors), and r'_i the mean spread of its neighbors in the layer, weighted by
+    edge weight. The score is 0 if a node is no farther from its neighbors than they are from
+    theirs, near 1 if it is far from all nodes, and 1 if it has no edges. `present` contains the
+    nodes of each view, or None for all.
 
     Examples
     --------
@@ -138,7 +141,7 @@ def outlier_scores(
 
 
 def mean_lengths(space: Space, adjacency: sparse.csr_array) -> Vector:
-    """Return the weighted mean squared distance of every node to its neighbors in a layer."""
+    """Return the weighted mean squared distance from every node to its neighbors in a layer."""
     adjacency = adjacency.copy()
     edges = PairList(adjacency)
     lengths = space.measure(edges) * adjacency.data

@@ -63,14 +63,12 @@ BATCH_ENTRIES = 1 << 21
 
 
 SAME_EDGES = 1e-12
-"""Share of the squared length of a row below which a distance is a rounding error between
-copies.
-"""
+"""Share of the squared norm of a row below which a distance is a rounding error between copies."""
 
 
 @dataclass(frozen=True)
 class FittedNetwork:
-    """Network of a fitted layer with its weights as given."""
+    """Network of a fitted layer with its original weights."""
 
     weights: sparse.csr_array
     nodes: Indices | None
@@ -93,7 +91,7 @@ class FittedNetwork:
 
 @dataclass(frozen=True)
 class NetworkEdges:
-    """Given edges from new nodes to the fitted ones in one layer."""
+    """User-supplied edges from new nodes to fitted nodes in one layer."""
 
     batch: Batch
     rows: Indices
@@ -143,7 +141,7 @@ class NetworkEdges:
         return self
 
     def nearest(self, some: Indices) -> sparse.csr_array:
-        """Return an edge of weight one from each given row to the entity of its heaviest edge."""
+        """Return one edge of weight one for each row, to the entity of its heaviest edge."""
         rows = self.given[some]
         heaviest = [
             rows.indices[start + rows.data[start:stop].argmax()]
@@ -180,7 +178,7 @@ EdgeSet = NewEdges | NetworkEdges
 
 @dataclass(frozen=True)
 class Placed:
-    """Votes for clusters, and embedding, of new rows."""
+    """Cluster votes and embedding of new rows."""
 
     votes: Floats
     """Share of each new row's weighted edges that goes to each cluster in each layer, (n, layers,
@@ -215,7 +213,7 @@ class Placement:
 
     @cached_property
     def distances(self) -> FittedDistances:
-        """Distances of new rows to the fitted ones."""
+        """Distances from new rows to fitted rows."""
         return FittedDistances(self.views, self.layers)
 
     @cached_property
@@ -307,7 +305,7 @@ class Placement:
         return np.asarray((total @ self.embedding) / divisors)
 
     def _guide_rows(self, total: sparse.csr_array) -> Floats | None:
-        """Return weighted means of the rows of the guide, scaled to the length of these rows."""
+        """Return weighted means of rows of the guide, scaled to the norm of these rows."""
         if self.guide is None:
             return None
         length = float(np.sqrt(np.square(self.guide).sum(axis=1).max()))
@@ -315,7 +313,7 @@ class Placement:
 
     @staticmethod
     def _copies(edge_sets: Sequence[EdgeSet], n_rows: int) -> tuple[Indices, Indices]:
-        """Return the rows that equal a fitted row in all their layers, and that fitted row."""
+        """Return the rows that equal a fitted row in all their layers, and those fitted rows."""
         rows = np.concatenate([edges.rows for edges in edge_sets])
         n_layers = np.bincount(rows, minlength=n_rows)
         copies = [edges.copies() for edges in edge_sets]

@@ -3,8 +3,8 @@
 
 All of these functions take a fitted model. They do not show or save anything. Matplotlib (the
 `plot` extra) is imported when a plot is drawn. Color-blind readers can distinguish the colors, and
-clusters are numbered, so pictures can also be read in grayscale. With many entities, pictures show
-a sample or counts, and say so.
+clusters are numbered, so plots can also be read in grayscale. With many entities, plots show a
+sample or counts, and say so.
 """
 
 from rmgl.plots.coclustering import Coclustering, coclustering_data, plot_coclustering

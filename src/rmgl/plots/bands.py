@@ -1,6 +1,6 @@
 """Positions of the boxes and bands that compare several clusterings of the same entities.
 
-The pictures and the page use the same positions.
+The plots and the page use the same positions.
 
 Every clustering is a row of boxes, with one box per group and widths proportional to the numbers of
 members. A band connects two boxes of successive clusterings. Its width is proportional to the

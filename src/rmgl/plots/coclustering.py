@@ -138,8 +138,8 @@ def shares_of_clusters(labels: Indices, n_clusters: int, draws: Draws) -> Floats
 
 
 def shares_of_entities(everyone: Indices, draws: Draws) -> Floats:
-    """Return, for every pair of entities, the share of the draws with both in which they are
-    together.
+    """Return, for every pair of entities, the share of the draws containing both in which they
+    are together.
     """
     n = everyone.size
     together, both = np.zeros((n, n), dtype=np.float32), np.zeros((n, n), dtype=np.float32)
@@ -155,7 +155,7 @@ def shares_of_entities(everyone: Indices, draws: Draws) -> Floats:
 
 
 def _of_entities(fitted: FittedModel, everyone: Indices, draws: Draws) -> tuple[Indices, Floats]:
-    """Return the entities in the order of the picture, and their shares."""
+    """Return the entities in the order of the plot, and their shares."""
     shares, labels = shares_of_entities(everyone, draws), fitted.labels[everyone]
     with_own = np.array(
         [np.nanmean(row[labels == own]) for row, own in zip(shares, labels, strict=True)]

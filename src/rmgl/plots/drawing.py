@@ -1,4 +1,4 @@
-"""Shared parts of all pictures: colors, figures, Axes, and samples of many entities.
+"""Shared parts of all plots: colors, figures, Axes, and samples of many entities.
 
 Nothing is shown or saved here. Matplotlib (the `plot` extra) is imported when a plot is drawn.
 """
@@ -33,11 +33,11 @@ COLORS = (
 )
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">", "*")
 MOST_ENTITIES = 100_000
-"""Number of entities above which pictures of individual entities show a sample."""
+"""Number of entities above which plots of individual entities show a sample."""
 LEAST_SAMPLED = 20
 """Number of members of a small cluster that a sample keeps."""
 NUMBERED = 0.015
-"""Minimum width of a box for each digit of the number in it, relative to the width of the picture.
+"""Minimum width of a box for each digit of the number in it, relative to the width of the plot.
 """
 LONGEST_NAME = 30
 """Maximum number of characters of a name. Longer names end in an ellipsis."""
@@ -65,7 +65,7 @@ def draw_borders(ax: Axes, ends: Indices, **style: Any) -> None:
 
 
 def short(name: object) -> str:
-    """Return a name as one line that fits beside a picture.
+    """Return a name as one line that fits beside a plot.
 
     Examples
     --------

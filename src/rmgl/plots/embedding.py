@@ -104,7 +104,7 @@ _last_layout: dict[tuple[bytes, int], Floats] = {}
 
 
 def _kept_layout(rows: Floats, seed: int, progress: Callable[[float], None]) -> Floats:
-    """Return the layout of rows. The last layout is cached, because the pictures and the page of a
+    """Return the layout of rows. The last layout is cached, because the plots and the page of a
     model share it.
     """
     key = (sha256(rows.tobytes()).digest(), seed)

@@ -57,7 +57,7 @@ class Flows:
     n_only: tuple[int, int]
     """Number of entities only in the model, and only in the other clustering."""
     layout: Layout
-    """Positions of boxes and bands in the picture."""
+    """Positions of boxes and bands in the plot."""
 
     def to_frame(self) -> pd.DataFrame:
         """Return the counts as a table.
@@ -179,7 +179,7 @@ def plot_flows(
 
     The width of a band is proportional to its number of entities, and its color is that of the
     cluster of the model. The title shows the agreement of the two clusterings. Numbers are counts,
-    so the size of the picture does not depend on the number of entities.
+    so the size of the plot does not depend on the number of entities.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ def _checked(name: str, given: Any, n_rows: int) -> NDArray[Any]:
 
 
 def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
-    """Reorder a pandas table to the order of the entities if both have ids. Absent entities get
-    missing values. Other inputs are returned unchanged.
+    """Reorder a pandas table to the order of the entities if both have ids. Entities without a row
+    get missing values. Other inputs are returned unchanged.
     """
     if not isinstance(columns, pd.DataFrame | pd.Series):
         return columns

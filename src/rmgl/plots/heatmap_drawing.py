@@ -37,7 +37,7 @@ Paul Tol). The first ones are dark, light and medium, so they differ in grayscal
 
 @dataclass(frozen=True, eq=False)
 class Bar:
-    """An additional column with one value per entity, in the order of the picture."""
+    """An additional column with one value per entity, in the order of the heat map."""
 
     name: str
     values: Floats
@@ -55,7 +55,7 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """Numbers of the picture.
+    """Numbers in the heat map.
 
     Examples
     --------

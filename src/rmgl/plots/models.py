@@ -54,7 +54,7 @@ def number_in(given: Any) -> NumberOfClusters:
 
 
 def formerly(name: str) -> Callable[[Callable[Arguments, Drawn]], Callable[Arguments, Drawn]]:
-    """Accept calls that name the first argument of a function as in version 0.1."""
+    """Accept calls that name the first argument of a function by its name in version 0.1."""
 
     def renamed(function: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
         @wraps(function)

@@ -49,7 +49,7 @@ class Resolutions:
     """One box per cluster and level, and the bands between them, colored by the chosen clusters."""
     number: NumberOfClusters
     n_placed: int
-    """Number of entities that are not in the picture because they were placed after the fit."""
+    """Number of entities that are not in the plot because they were placed after the fit."""
 
     def splits(self) -> list[dict[str, int]]:
         """Return one row for each pair of clusters of successive levels with common members.
@@ -93,7 +93,7 @@ def resolutions_data(model: Any) -> Resolutions:
     -------
     Resolutions
         `levels` are those of `hierarchy_`, `splits()` counts the common members of the clusters of
-        successive levels, and `layout` contains the positions of boxes and bands in the picture.
+        successive levels, and `layout` contains the positions of boxes and bands in the plot.
 
     Examples
     --------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000
 """Maximum number of entities that are compared with one another. Larger data are sampled."""
 SPACE = 0.02
-"""Space between two clusters, relative to the size of the picture."""
+"""Space between two clusters, relative to the size of the plot."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def plot_survival(
 ) -> Axes:
     """Plot the Kaplan-Meier curve of every cluster: the share without an event.
 
-    Ticks on a curve are entities that were no longer observed (censored). With more than 100,000
+    Ticks on a curve mark entities that were no longer observed (censored). With more than 100,000
     entities, curves are drawn at 2000 of their times, and the label of the axis says so.
 
     Parameters

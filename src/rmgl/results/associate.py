@@ -1,4 +1,4 @@
-"""Compare columns that were not used in the fit between the clusters.
+"""Compare the clusters in columns that were not used in the fit.
 
 Unlike the features of the fit (`rmgl.results.explain`), these columns were not used to find the
 clusters, so tests on them are valid. `rmgl.results.group_tests` contains the tests, and
@@ -65,7 +65,7 @@ def compare_outcomes(
     pairwise: bool = False,
     random_state: int = 0,
 ) -> Associations:
-    """Compare checked columns between clusters."""
+    """Compare validated columns between clusters."""
     compared = [
         Compared(
             column.name,
@@ -137,7 +137,7 @@ class Compared:
         )
 
     def pairs(self, labels: Labels) -> Iterator[PairComparison]:
-        """Compare the clusters with values in pairs. Pairs that cannot be tested are left out."""
+        """Compare the clusters with values in pairs. Pairs that cannot be tested have NaN."""
         for first, second in combinations(np.unique(labels[self.known]).tolist(), 2):
             some = self.known & ((labels == first) | (labels == second))
             try:
@@ -159,7 +159,7 @@ class Compared:
 
 
 def _test_of(column: Outcome, seed: int) -> Callable[[NDArray[np.bool_], Labels], Comparison]:
-    """Return the test of a column for its kind."""
+    """Return the test for the kind of a column."""
     if column.kind == LEFT_OUT:
         return _no_test
     compare = compare_categories if column.kind in CATEGORIES else compare_numbers

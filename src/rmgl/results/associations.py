@@ -27,7 +27,7 @@ class Association:
     statistic: float
     df: int
     p_value: float
-    """Test statistic. Like the other numbers, it is NaN if there is no test."""
+    """p-value of the test. Like the other numbers, it is NaN if there is no test."""
     q_value: float
     """p-value corrected for the number of columns (Benjamini and Hochberg)."""
     effect: str
@@ -80,7 +80,7 @@ class Associations:
 
     rows: tuple[Association, ...]
     survival: Survival | None
-    """Survival curves of the clusters, if times and events were given."""
+    """Survival curves of the clusters, if times and events were passed."""
     pairs: tuple[PairComparison, ...]
     """Comparisons of pairs of clusters. Empty unless requested."""
     n_entities: int
@@ -134,13 +134,13 @@ class Associations:
         return pd.DataFrame(rows, columns=names)
 
     def sentences(self) -> list[str]:
-        """Report entities and rows that could not be matched, and checks that were not possible."""
+        """Return sentences about entities and rows that could not be matched."""
         said = []
         if self.n_absent:
             said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
         if self.n_unknown:
             rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
-            said.append(f"{self.n_unknown:,} {rows} not in the fit and therefore ignored")
+            said.append(f"{self.n_unknown:,} {rows} not in the fit and were ignored")
         return said
 
     def _shown(self, most_clusters: int | None = None) -> list[list[str]]:

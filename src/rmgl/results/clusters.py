@@ -35,14 +35,14 @@ class ClusterFacts:
     they have no edges.
     """
     stability: float | None
-    """Overlap with the most similar cluster of quick refits on four fifths of the entities (1:
+    """Overlap with the most similar cluster in quick refits on four fifths of the entities (1:
     identical). None if not measured.
     """
     by_view: list[Share]
     """Share of its members' nearest neighbors that are in the cluster, for each view alone."""
     typical: NDArray[np.intp]
-    """Typical members: those of the more confident half that are nearest to the center of the
-    cluster in the embedding, nearest first.
+    """Typical members: in the more confident half, those nearest to the center of the cluster in
+    the embedding, nearest first.
     """
     doubtful: NDArray[np.intp]
     """Members with the lowest confidence, lowest first."""
@@ -115,7 +115,7 @@ def stability_of_clusters(
     seed: int = 0,
 ) -> Vector | None:
     """Return the mean overlap |A and B| / |A or B| of every cluster A with the most similar cluster
-    B of refits on four fifths of the entities.
+    B in refits on four fifths of the entities.
 
     The layers are not learned again. The entities in `left_out` were left out of the embedding.
     Returns None if there are too many entities, or too few per cluster.
@@ -230,7 +230,7 @@ class Hierarchy(list[Level]):
 def levels_of(
     number: NumberOfClusters, labels: NDArray[np.intp], placed: NDArray[np.intp]
 ) -> Hierarchy:
-    """Return the chosen clustering and the stable coarser and finer ones, from coarse to fine."""
+    """Return the chosen and the stable coarser and finer clusterings, from coarse to fine."""
     if number.resolutions is None or number.parts is None:
         return Hierarchy()
     learned = np.setdiff1d(np.arange(labels.size), placed)
@@ -279,13 +279,13 @@ class Refits:
     resampled: float = 1.0
     """Mean agreement over draws of four fifths of the entities."""
     without: dict[str, float] = field(default_factory=dict)
-    """Agreement without the layer of each view, if there are several. The consensus and the
-    neighbor layer stay.
+    """Agreement without the layer of each view, if there are multiple views. The consensus and
+    neighbor layers stay.
     """
     neighbors_only: float | None = None
     """Agreement with the clusters of the neighbor layer alone. None if there is no such layer."""
     separation: float | None = None
-    """Separation of the clusters compared with that of data without clusters, from 0 to 1. None if
+    """Separation of the clusters, compared with data without clusters, from 0 to 1. None if
     unknown.
     """
 
@@ -312,8 +312,8 @@ def second_answers(
     """Compare the labels with those of quick refits, without fragments. Returns None if there are
     too many entities, or too few per cluster.
 
-    As for the labels, `of_unit_length` states whether k-means uses rows of length one, and
-    `balanced` whether the entities have masses.
+    `of_unit_length` states whether k-means uses rows of length one, and `balanced` whether the
+    entities have masses, as in the fit.
     """
     n_clusters = embedding.vectors.shape[1]
     everyone = (

@@ -8,7 +8,7 @@ every column of the view,
 
 SS is the sum of squared differences from the mean of the group, so s is the pooled standard
 deviation and the effect size is Cohen's d. The AUC depends only on the order of the values: it is 1
-if every member has a larger value than every other entity, 0.5 if there is no difference, and 0 if
+if every member has a larger value than every non-member, 0.5 if there is no difference, and 0 if
 every member has a smaller value. There are no p-values, because the clusters were found in the same
 data: a test would call almost every feature significant, even in noise.
 
@@ -35,7 +35,7 @@ Vector = NDArray[np.float64]
 BLOCK = 16
 """Number of columns of a dense view that are copied at a time to make each column contiguous."""
 ROUNDING = 1e-12
-"""Relative threshold below which differences are rounding errors, compared with the largest value
+"""Threshold below which differences are treated as rounding errors, relative to the largest value
 of a column.
 """
 
@@ -68,7 +68,7 @@ class Explanation:
     mean_inside: Vector
     mean_outside: Vector
     auc: Vector
-    """Probability that a member has a larger value than another entity. Equal values count half."""
+    """Probability that a member has a larger value than a non-member. Equal values count half."""
     n_inside: NDArray[np.intp]
     """Number of members of the cluster that are observed in the view."""
     n_outside: NDArray[np.intp]
@@ -268,7 +268,7 @@ def check_same_entities(fitted: Views, views: Views) -> Views:
     ]
     if not any(rows.size for rows in present):
         raise ValueError(
-            "views have no observed row in any view of the fit; pass at least one of these views"
+            "none of the views of the fit has an observed row; pass at least one of them"
         )
     return views.with_fields("entities", present)
 

@@ -20,8 +20,8 @@ MANY_NUMBERS = 4
 number.
 """
 Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
-"""Choice or measurement ("note"), weak evidence ("advice", "warning"), or reason for a verdict of
-that word.
+"""Choice or measurement ("note"), weak evidence ("advice", "warning"), or reason for a "good",
+"fair" or "poor" verdict.
 """
 
 
@@ -109,8 +109,8 @@ def _missing_cells(subject: str, missing: int, cells: int, share: float, rows: i
 def _fragments(n: int, rows: str, subject: str = "") -> str:
     return (
         f"{_count(n, 'entity belongs', 'entities belong')} to fragments, small groups with hardly "
-        "any edge weight to the rest. Fragments are left out of the embedding, and their entities "
-        f"take the labels of their neighbors (fragments_, {rows})."
+        "any edge weight to other entities. Fragments are left out of the embedding, and their "
+        f"entities take the labels of their neighbors (fragments_, {rows})."
     )
 
 
@@ -119,7 +119,7 @@ def _placed(n: int, others: int, subject: str = "") -> str:
     return (
         f"{_count(n, 'entity is', 'entities are')} missing from a view. Each view separates only "
         f"some of the clusters, so the model was learned without {without}, from the {others:,} "
-        f"other entities. {later} placed afterwards, as new rows are (placed_)."
+        f"other entities. {later} placed afterwards, like new rows (placed_)."
     )
 
 
@@ -158,12 +158,15 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "column": "Column: {subject}: {column}.".format,
     "missing cells": _missing_cells,
     "alpha on local distances": (
-        "alpha: chosen to give an average of {edges} edges per node. Squared distances are "
-        "relative to the distances to the 7th nearest neighbors."
+        "alpha: chosen to give an average of {edges} edges per node."
     ).format,
     "alpha on plain distances": (
         "alpha: chosen to give an average of {edges} edges per node, with unscaled squared "
         "distances."
+    ).format,
+    "local distances": (
+        "Distances: the squared distance between two entities is divided by both entities' "
+        "distances to their 7th nearest neighbors."
     ).format,
     "given parameters": (
         "alpha, beta: set by you, or heuristic defaults (based on typical distances, with "
@@ -172,7 +175,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "consensus": "A consensus layer is learned from the concatenated views.".format,
     "consensus along networks": (
         "Networks have no rows of features. For the consensus, the rows of the other "
-        "views are smoothed along the networks: {share:.0%} of each row comes from its "
+        "views are smoothed over the networks: {share:.0%} of each row comes from its "
         "neighbors."
     ).format,
     "no consensus of networks": "No consensus layer is learned: all views are networks.".format,
@@ -187,7 +190,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "no consensus by rule": "No consensus layer is learned, because of the rule {rule!r}.".format,
     "weights by agreement": (
         "Weights: a view counts more if its columns agree with one another, and if its "
-        "layer agrees with the embedding of {reference}. Roughness measures "
+        "layer agrees with the embedding of {reference}. Roughness measures the lack of "
         "this agreement (0: neighbors agree, 1: they are unrelated)."
     ).format,
     "weights beyond chance": (
@@ -202,12 +205,12 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "equal weights": "Weights: equal for all views.".format,
     "weights by rule": "Weights: set by the rule {rule}.".format,
     "costs of the consensus": (
-        "Each view separates only some of the clusters, so the costs of the consensus, "
-        "times {share:.2f}, were added to the costs of each view."
+        "Each view separates only some of the clusters, so {share:.2f} times the costs "
+        "of the consensus were added to the costs of each view."
     ).format,
     "neighbor layer": (
-        "The nearest-neighbor graph of the concatenated views is an additional "
-        "layer of the common graph, with {share:.0%} of the weight of the other layers."
+        "The nearest-neighbor graph of the concatenated views is an additional layer of the "
+        "common graph. Its weight is {share:.0%} of the total weight of all other layers."
     ).format,
     "fragments": _fragments,
     "placed": _placed,
@@ -225,7 +228,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "{eigenvalue}; {within:.0%} of the edge weight inside clusters."
     ).format,
     "second answer of some": "{agreement:.2f} on four fifths of the entities".format,
-    "second answer without a view": "{agreement:.2f} without the layer of {subject}".format,
+    "second answer without a view": "{agreement:.2f} without the {subject} layer".format,
     "second answer of neighbors": "{agreement:.2f} with the nearest-neighbor graph alone".format,
     # weak evidence
     "fitted again": (
@@ -253,7 +256,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "view {subject!r} disagrees with the others (roughness {roughness:.2f}, where 1 "
         "means unrelated) and has a weight of {weight:.1%}: it shows these clusters in part "
         "({inside:.0%} of the nearest neighbors in this view are in the same cluster, "
-        "compared with the {chance:.0%} expected by chance), but noise can do so, too; "
+        "compared with the {chance:.0%} expected by chance), but noise can do that, too; "
         "inspect it separately"
     ).format,
     "edges missed": (
@@ -281,10 +284,10 @@ SENTENCES: dict[str, Callable[..., str]] = {
     # reasons for the verdict
     "evidence of clusters": (
         "refits that leave out a fifth of the entities have an adjusted Rand index of "
-        "{stability:.2f} with these clusters; the clusters are separated by {separation:.2f} "
-        "(0: no better than in data without clusters, 1: completely); on public data sets "
-        "with known classes, half of the results with similar evidence had an adjusted "
-        "Rand index of {least:.2f} to {most:.2f} with the classes"
+        "{stability:.2f} with these clusters; the separation of the clusters is {separation:.2f} "
+        "(0: no better than in data without clusters, 1: complete); on public data sets "
+        "with known classes, the middle half of the results with similar evidence had adjusted "
+        "Rand indices from {least:.2f} to {most:.2f} with the classes"
     ).format,
     "stable, not compared": (
         "refits that leave out a fifth of the entities have an adjusted Rand index of "
@@ -300,16 +303,15 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "when some entities are left out"
     ).format,
     "not resampled": (
-        "the clusters were not tested: no refits without some of the entities, or without the "
-        "layer of a view, were made"
+        "the clusters were not tested by refits without some of the entities or without one of "
+        "the layers"
     ).format,
     "unlike neighbors": (
         "the nearest neighbors in the concatenated views alone give different clusters "
         "(agreement {agreement:.2f})"
     ).format,
     "contested by a view": (
-        "without the layer of view {subject!r}, the clusters are different (agreement "
-        "{agreement:.2f})"
+        "without the {subject!r} layer, the clusters are different (agreement {agreement:.2f})"
     ).format,
     "few entities": (
         "there are only {n} entities, too few to support the automatic choices"

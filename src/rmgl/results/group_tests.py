@@ -164,9 +164,8 @@ def chi_squared(tables: NDArray[Any], expected: NDArray[np.float64]) -> Any:
 def by_random_tables(
     table: NDArray[np.intp], expected: NDArray[np.float64], statistic: float, seed: Any
 ) -> float:
-    """Return the share of tables with the same totals that are at least as extreme as this one.
-
-    This one is included.
+    """Return the share of tables with the same totals that are at least as extreme as this one,
+    which is included.
     """
     from scipy.stats import random_table
 

@@ -58,6 +58,8 @@ def parameters(report: Report) -> Iterator[Finding]:
         "alpha on local distances" if report.local_scaling else "alpha on plain distances",
         edges=report.n_neighbors,
     )
+    if report.local_scaling:
+        yield note("local distances")
     if report.consensus:
         yield note("consensus")
         if report.network_share > 0:

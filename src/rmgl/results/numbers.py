@@ -14,8 +14,8 @@ from rmgl.automatic.number_of_clusters import NumberOfClusters
 
 
 def reason_of(number: NumberOfClusters) -> str:
-    """Return the reason why a number was chosen, and how often such ranges included the number of
-    classes.
+    """Return the reason why a number was chosen, and how often ranges with the same confidence
+    included the number of classes.
     """
     known = calibration().get(number.confidence)
     if number.silhouette is None or known is None:
@@ -23,7 +23,7 @@ def reason_of(number: NumberOfClusters) -> str:
     inside, answers = known
     return (
         f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
-        f"{answers} such ranges included the number of classes"
+        f"{answers} ranges with this confidence included the number of classes"
     )
 
 

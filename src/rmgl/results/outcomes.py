@@ -167,7 +167,7 @@ def matched_rows(
         (_, one), (_, other) = alike[0]
         raise ValueError(
             f"the row ids {one!r} and {other!r} of the fit and the table differ only in "
-            "spaces, zeros or type, so they do not match; write them in the same way"
+            "spaces, zeros or type, so they do not match; write them the same way"
         )
     if not pairs:
         raise ValueError(
@@ -333,7 +333,7 @@ def _times(name: str, values: Any, ids: Any) -> Vector:
     if bad.size:
         raise ValueError(
             f"time={name!r} is {times[bad[0]]:g} in row {ids[bad[0]]!r}, but times must "
-            "be finite and not negative; correct it, or leave it empty"
+            "be finite and nonnegative; correct it, or leave it empty"
         )
     return np.asarray(times, dtype=np.float64)
 

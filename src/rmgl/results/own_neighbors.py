@@ -171,7 +171,7 @@ def of_graph(weights: sparse.csr_array, asked: Mask | None) -> OwnNeighbors:
 def of_rows(view: View, asked: Mask | None) -> OwnNeighbors:
     """Find the nearest neighbors by distance. Rows that are tied for the last places share them.
 
-    If more than 512 different rows are tied, only the nearer ones count.
+    If more than 512 different rows are tied, only the nearer rows count.
     """
     rows = np.flatnonzero(view.mask)
     first, number = points_of(view)

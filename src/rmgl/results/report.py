@@ -50,7 +50,7 @@ class ViewReport:
     edges_per_node: float
     weight: float
     roughness: float | None
-    """Disagreement of its layer with the common embedding: 0 if neighbors have the same position, 1
+    """Disagreement of the layer with the common embedding: 0 if neighbors have the same position, 1
     if they are unrelated. None if not measured, or if the layer has no edges from which to measure
     it.
     """
@@ -59,7 +59,7 @@ class ViewReport:
     n_empty: int
     """Number of rows of zeros, which are treated as missing."""
     columns: list[str] = field(default_factory=list)
-    """Kind of each column and the reason for it, if not all are numbers, and the columns that are
+    """Kind of each column with the reason, if not all columns are numeric, and the columns that are
     left out.
     """
     gaps: Gaps | None = None
@@ -122,7 +122,7 @@ class Report:
     weak_points: list[Finding] = field(default_factory=list)
     """Findings about weak evidence."""
     local_scaling: bool = True
-    """Whether squared distances are relative to the distances to the 7th neighbors."""
+    """Whether squared distances are divided by the distances to the 7th nearest neighbors."""
     weighing: str = "agreement"
     """Rule for the weights of the views."""
     consensus_rule: str = "overlap"
@@ -136,9 +136,7 @@ class Report:
     if the rows were not smoothed.
     """
     given_pairs: bool = False
-    """Whether a layer was learned on the pairs of a network or of sparse distances, which contain
-    no other pairs.
-    """
+    """Whether a layer was learned only on the pairs in a network or in sparse distances."""
     doubts: dict[str, str] = field(default_factory=dict)
     """For each layer that is not known to be exact, the reason."""
 
@@ -175,7 +173,7 @@ class Report:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per view. It contains the scaling, the weight, the
-        share of its own neighbors in the same cluster, and the share expected by chance.
+        share of nearest neighbors in the same cluster, and the share expected by chance.
         """
         import pandas as pd
 
@@ -229,7 +227,8 @@ class Report:
         if any(view.inside is not None for view in self.views):
             lines.append(
                 "Inside: mean share of an entity's 12 nearest neighbors, in each view alone, that "
-                "are in the same cluster. Chance: the share if clusters were assigned at random."
+                "are in the same cluster. Chance: the share expected if clusters were assigned at "
+                "random."
             )
         reasons = dict.fromkeys(
             view.inside_unknown
@@ -285,7 +284,7 @@ def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
 def report_without_verdict(
     views: list[ViewReport], fitted: FittedModel, refits: Refits | None
 ) -> Report:
-    """Return findings about choices and measurements."""
+    """Return the report without its verdict and its findings about weak evidence."""
     evidence, layers, beta = fitted.evidence, fitted.layers_as_learned, fitted.beta
     assert evidence is not None
     parameters, rules, number = fitted.parameters, fitted.parameters.rules.named(), fitted.number

@@ -62,8 +62,8 @@ class Standing:
 
     @property
     def confidence(self) -> Vector:
-        """Strength of an entity's own cluster compared with the strongest other one, from 0 to 1.
-        NaN without edges.
+        """Strength of an entity's own cluster compared with the strongest other cluster, from 0 to
+        1. NaN without edges.
         """
         return self.common.own / (self.common.own + self.common.of_rival)
 

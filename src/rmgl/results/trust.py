@@ -3,7 +3,7 @@
     strength = stability * sqrt(separation)
 
 Stability is the agreement with the clusters found on four fifths of the entities. Separation
-measures how much better the clusters are separated than those of one cloud
+measures how much better the clusters are separated than the parts of one cloud
 (`rmgl.results.one_cloud`). The word depends on the strength alone. If the separation is unknown,
 stable clusters are rated fair. For each strength, `calibration.csv` contains the quality of results
 on public data sets with known classes; the file is created by `python -m benchmarks trust`. All
@@ -111,8 +111,8 @@ def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
 
 @cache
 def calibration() -> list[tuple[float, float, float]]:
-    """Return strengths of evidence, each with the two adjusted Rand indices between which half of
-    the results lie.
+    """Return strengths of evidence, each with the two adjusted Rand indices between which the
+    middle half of the results lies.
 
     Each row applies to results from its strength up to that of the next row.
     """

@@ -31,7 +31,7 @@ COMPARED_FIRST = 64
 MEANINGLESS = (
     "the clusters were found using this column, so they differ in it by construction and "
     "a p-value would be meaningless; leave it out, and use explain() to see how the "
-    "clusters differ in the columns of the fit"
+    "clusters differ in the columns used in the fit"
 )
 
 
@@ -52,13 +52,13 @@ def check_unused(views: Views, outcomes: Outcomes) -> None:
 
 
 def check_names(names: Mapping[str, Collection[str]], outcomes: Outcomes) -> None:
-    """Raise a ValueError if a column has the name of a column of the fit."""
+    """Raise a ValueError if a column has the name of a column used in the fit."""
     for view, used in names.items():
         for column in _all_columns(outcomes):
             if column.name in used:
                 raise ValueError(
                     f"column {column.name!r} was used in the fit (view {view!r}): "
-                    f"{MEANINGLESS}; if it is a different column of the same name, rename "
+                    f"{MEANINGLESS}; if it is a different column with the same name, rename "
                     "it"
                 )
 

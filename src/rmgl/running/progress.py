@@ -25,10 +25,10 @@ SHARES = {
     "writing": 3,
     "page": 15,
 }
-"""Stages of a run in order, with the rough share of its time that each one takes."""
+"""Stages of a run in order, with the rough share of the total time that each one takes."""
 BAR_FORMAT = "{desc:18s} {percentage:3.0f}% |{bar}| {elapsed} elapsed, about {remaining} left"
 TICK = 0.5
-"""Seconds between updates of the clock of the bar, even within a stage."""
+"""Seconds between updates of the bar's clock, even within a stage."""
 
 
 class Stage(Protocol):
@@ -95,8 +95,8 @@ def stages(shown: bool) -> Iterator[Stage]:
 def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
     """Show a progress bar for the cells of an experiment.
 
-    Yields a function of the number of cells done, the number of all cells, and the name of the last
-    one.
+    Yields a function that takes the number of cells done, the total number of cells, and the name
+    of the last one.
     """
     from tqdm.auto import tqdm
 
@@ -112,7 +112,7 @@ def cell_progress(name: str) -> Iterator[Callable[[int, int, str], None]]:
 
 @contextmanager
 def task_progress(name: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar, if `shown`. Yields a function of the number of tasks done."""
+    """Show a progress bar, if `shown`. Yields a function that takes the number of tasks done."""
     if not shown:
         yield lambda done: None
         return
@@ -132,17 +132,17 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Add the time of the block to a stage."""
+        """Add the time taken by the block to a stage."""
         began = perf_counter()
         yield
         self.add(stage, perf_counter() - began)
 
     @contextmanager
     def shared(self) -> Iterator[list[dict[str, float]]]:
-        """Divide the time of the block among several stages.
+        """Divide the time taken by the block among several stages.
 
-        For each worker, append to the list a dict of the seconds that it spent on each stage. The
-        time is divided in proportion to them.
+        For each worker, append to the list a dict of how many seconds it spent on each stage. The
+        time is divided in proportion to these seconds.
         """
         spent: list[dict[str, float]] = []
         began = perf_counter()

@@ -140,8 +140,8 @@ def number_of_workers(n_jobs: int | None) -> int:
 class _OneBlasThread:
     """A context in which BLAS uses one thread.
 
-    BLAS has one number of threads for the whole process. Several Python threads may be in this
-    context at once: the first to enter sets the number, and the last to leave restores it.
+    BLAS has a single thread count for the whole process. Several Python threads may be in this
+    context at once: the first to enter sets the count, and the last to leave restores it.
     """
 
     def __init__(self) -> None:
@@ -175,7 +175,7 @@ class _OneBlasThread:
 def _release_control() -> None:
     """Let any thread set the limit.
 
-    From version 3.8 on, threadpoolctl otherwise obeys only the first thread that set it.
+    Since version 3.8, threadpoolctl otherwise obeys only the first thread that set it.
     """
     for library in _blas().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
@@ -298,9 +298,9 @@ def amount(size: int) -> str:
 
 @cache
 def take_buffers() -> None:
-    """Allocate the buffers of linear algebra for one thread, while there is address space.
+    """Allocate linear algebra buffers for one thread while there is enough address space.
 
-    OpenBLAS ends the process, or retries forever, if it cannot allocate them.
+    OpenBLAS ends the process, or retries forever, if it cannot allocate these buffers.
     """
     available = address_space()
     if available is not None and available < BUFFERS:

@@ -49,7 +49,7 @@ def read_parquet(path: Path) -> Any:
 
 
 def read_feather(path: Path) -> Any:
-    """Read a Feather file. A file of version 1 takes no more memory than its size."""
+    """Read a Feather file. A version 1 file takes no more memory than its size."""
     import pandas as pd
     from pyarrow import ipc
 
@@ -148,7 +148,7 @@ END = struct.Struct("<i6s")
 BLOCK_ENTRY = struct.Struct("<qi4xq")
 """Block in the list: its position, and the sizes of its header and its body."""
 NODE = BUFFER = struct.Struct("<qq")
-"""Numbers of all and of missing cells of a column. Position in the body and size of a buffer."""
+"""Numbers of cells and of missing cells in a column. Position in the body and size of a buffer."""
 CONTINUATION = 0xFFFFFFFF
 FOOTER_DICTIONARIES, FOOTER_BATCHES = 2, 3
 MESSAGE_HEADER_KIND, MESSAGE_HEADER = 1, 2
@@ -175,7 +175,7 @@ class Record:
         return Record(self.content, self._target(number))
 
     def byte(self, number: int) -> int:
-        """Return a field of one byte."""
+        """Return a one-byte field."""
         place = self.field(number)
         return 0 if place is None else self.content[place]
 
@@ -189,7 +189,7 @@ class Record:
     def _target(self, number: int) -> int:
         place = self.field(number)
         if place is None:
-            raise ValueError(f"field {number} is missing in the table at byte {self.place}")
+            raise ValueError(f"field {number} is missing from the table at byte {self.place}")
         return place + self._number("<I", place)
 
     def _number(self, layout: str, place: int) -> int:
@@ -198,7 +198,7 @@ class Record:
 
 
 def is_arrow_file(path: Path) -> bool:
-    """Return whether a file has blocks. Feather files of version 1 have none."""
+    """Return whether a file has blocks. Version 1 Feather files have none."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
@@ -229,7 +229,7 @@ def batch_at(content: mmap.mmap, place: int) -> Record:
 
 
 def batch_size(batch: Record, body: int) -> int:
-    """Return the bytes of some rows: of their unpacked buffers or, if more, of their cells."""
+    """Return the bytes needed for some rows: their unpacked buffers or, if more, their cells."""
     n_cells = sum(length for length, _ in batch.structs(BATCH_NODES, NODE))
     compressed = batch.field(BATCH_COMPRESSION) is not None
     buffers = batch.structs(BATCH_BUFFERS, BUFFER)

@@ -1,9 +1,9 @@
-"""Convert model files of earlier format versions to the current one, before they are decoded.
+"""Convert model files from earlier format versions to the current version before decoding.
 
 Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to
-the `Layer`. Up to version 2, reports held sentences in place of findings, `Views` had one list for
+the `Layer`. Up to version 2, reports held sentences instead of findings, `Views` had one list for
 every property of the views (their matrices, missing rows and cells, encodings, relations), and
-models had a list of the scalers of the views. Now every view is one record with all its data.
+models had a list of the views' scalers. Now every view is one record with all its data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MOVED = {"nodes": "nodes", "members": "views", "factors": "factors", "scaling": 
 
 
 def upgraded(version: int, content: Any) -> Any:
-    """Convert the JSON content of a model file of an earlier version to the current one."""
+    """Convert the JSON content of an earlier model file to the current version."""
     parts = dict(content["dict"])
     attributes = dict(parts["attributes"]["dict"])
     if version < 2:
@@ -27,7 +27,7 @@ def upgraded(version: int, content: Any) -> Any:
 
 
 def with_one_record_of_layers(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Convert the attributes of version 1 to those of version 2."""
+    """Convert version 1 attributes to version 2."""
     placement = attributes.pop("_placement")["Placement"]
     attributes.pop("local_scaling_")
     n_views = len(placement["views"]["Views"]["names"]["tuple"])
@@ -41,7 +41,7 @@ def with_one_record_of_layers(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_views(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Convert the attributes of version 2 to those of version 3, with one record per view."""
+    """Convert version 2 attributes to version 3, with one record per view."""
     views = attributes["_views"]["Views"]
     names, scalers = views["names"]["tuple"], attributes.pop("_scalers")["tuple"]
 
@@ -81,7 +81,7 @@ def view_record(
 
 
 def with_findings(report: dict[str, Any]) -> dict[str, Any]:
-    """Convert a report of version 2 to version 3, with findings instead of sentences."""
+    """Convert a version 2 report to version 3, with findings instead of sentences."""
     report = dict(report)
     report["weak_points"] = [
         finding("warning", sentence) for sentence in report.pop("warnings", [])

@@ -101,7 +101,7 @@ def read_rows(path: Path) -> list[Line]:
 
 
 def is_head(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line holds column names: known ones, or text above numbers."""
+    """Return whether the first line holds column names: known names, or text above numbers."""
     if {cell.lower() for cell in first[:2]} in HEADS:
         return True
     if len(first) == 3 and not in_some_notation(first[2]):
@@ -144,13 +144,13 @@ def without_head(edges: EdgeList, first: Sequence[Any], second: Sequence[Any]) -
 
 
 def places_of(edges: EdgeList, ids: Sequence[str], known: Sequence[Any], what: str) -> Indices:
-    """Return the positions of ids among known ones. The error for an unknown id names its line."""
+    """Return the positions of ids among known ids. The error for an unknown id names its line."""
     places = {str(label): place for place, label in enumerate(known)}
     unknown = next((at for at, label in enumerate(ids) if label not in places), None)
     if unknown is not None:
         raise ValueError(
-            f"{edges.path}: line {edges.lines[unknown]}: {ids[unknown]!r} is not {what}: name "
-            "the nodes by the ids of the entities in the other views (--id) or, without ids, by "
+            f"{edges.path}: line {edges.lines[unknown]}: {ids[unknown]!r} is not {what}: use "
+            "the ids of the entities in the other views (--id) as node names or, without ids, "
             "row numbers from 0"
         )
     return np.array([places[label] for label in ids], dtype=np.intp)

@@ -49,7 +49,7 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
             raise ValueError(f"it contains more than {MOST_OBJECTS} groups and datasets")
         require_memory(sum(sizes), f"{path}: its datasets", WAY_OUT)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # announcements of changes in these packages
+            warnings.simplefilter("ignore")  # deprecation warnings from these packages
             return reader(path)
     except ImportError as error:
         raise ValueError(

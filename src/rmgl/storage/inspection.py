@@ -1,4 +1,4 @@
-"""Describe how files would be read, without a fit: `rmgl inspect`."""
+"""Describe how files would be read, without fitting: `rmgl inspect`."""
 
 from __future__ import annotations
 
@@ -87,15 +87,18 @@ def describe(view: View, index: Any) -> list[str]:
         lines += view.encoding.sentences()
     if n_gaps:
         cells = view.table_gaps()
+        n_rows = int(cells.any(axis=1).sum())
         lines.append(
             f"missing: {n_gaps:,} of {cells.size:,} cells ({n_gaps / cells.size:.1%}), in "
-            f"{int(cells.any(axis=1).sum()):,} rows"
+            f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
         )
     if view.n_missing:
-        lines.append(
-            f"missing: {view.n_missing:,} rows have no value, so their entities are missing "
-            "from this view"
+        have = (
+            "row has no value, so its entity is"
+            if view.n_missing == 1
+            else "rows have no value, so their entities are"
         )
+        lines.append(f"missing: {view.n_missing:,} {have} treated as missing from this view")
     if view.n_own:
         scale, reason = view.choose_scale("auto")
         lines.append(f"scale: {scale} ({reason})")

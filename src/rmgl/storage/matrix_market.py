@@ -24,7 +24,7 @@ SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz", ".csv", ".csv.gz")
 
 
 def read_folder(path: Path, wanted: Selection) -> Table:
-    """Read matrix.mtx, barcodes.tsv and features.tsv or genes.tsv in a folder of 10x Genomics."""
+    """Read matrix.mtx, barcodes.tsv and features.tsv or genes.tsv in a 10x Genomics folder."""
     return read_matrix(next(path / name for name in MATRICES if (path / name).is_file()), wanted)
 
 

@@ -30,7 +30,7 @@ def node_attributes(
 def layers_to_networkx(
     layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]], *, numbered: bool = False
 ) -> Any:
-    """Return a `networkx.MultiGraph` on the rows 0 to N-1, which have the attributes `nodes`.
+    """Return a `networkx.MultiGraph` on the rows 0 to N-1, with the attributes in `nodes`.
 
     Edges have the attributes `layer` and `weight`, and the name of the layer as key (or their
     number, if `numbered`).
@@ -86,7 +86,7 @@ def layers_to_igraph(layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
 def write_graphml(
     path: Path | str, layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Write the graph of `layers_to_networkx` to a GraphML file, with numbers as edge ids.
+    """Write the graph from `layers_to_networkx` to a GraphML file, with numbers as edge ids.
 
     Nodes have their names as `label`, which Gephi displays, and the `cluster`. Characters in names
     that XML does not allow, such as control characters, are written as escapes (``\\x01``).

@@ -65,7 +65,7 @@ def check_outcome(table: Any, given: OutcomeFile, views: Views) -> None:
 
 
 def colors_of(table: Any, given: OutcomeFile, index: NDArray[Any] | None) -> Any:
-    """Return the columns by which the page can color the entities, with one value per entity."""
+    """Return the columns the page can use to color the entities, with one value per entity."""
     columns = table[list(given.color)]
     columns = columns if index is None else columns.reindex(index)
     texts = columns.select_dtypes(exclude=["number", "datetime"])

@@ -37,7 +37,7 @@ from rmgl.storage.row_ids import name_of_ids, shown_as_text
 from rmgl.version import __version__
 
 FEATURES_LISTED = 200
-"""Maximum number of features per cluster and view in features.csv, those of largest effect."""
+"""Maximum number of features per cluster and view in features.csv. The largest effects are kept."""
 LONGEST_VIEW_NAME = 120
 """Maximum bytes of a view's name in a file name. Encrypted folders allow 143, others more."""
 
@@ -69,8 +69,8 @@ def write_predictions(
 ) -> None:
     """Write the label of every row, its share, and the shares of all clusters to a CSV file.
 
-    Outlier scores, if given, are one more column. The file is written completely or not at all. Ids
-    are written as `rmgl.storage.row_ids` describes.
+    Outlier scores, if passed, are an additional column. The file is written completely or not at
+    all. Ids are written as `rmgl.storage.row_ids` describes.
     """
     with new_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -94,7 +94,7 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
     check_folder(folder, force)
     with atomic.new_folder(folder, replace=force) as draft:
         yield draft
-        check_folder(folder, force)  # again, as it may have changed meanwhile
+        check_folder(folder, force)  # again, because it may have changed in the meantime
 
 
 def write_features(path: Path, explanation: Explanation) -> None:
@@ -142,7 +142,7 @@ def write_results(
     associations: Associations | None,
     id_column: str | None,
 ) -> None:
-    """Write labels, embedding, layers, summary and report, and the requested others of `FILES`."""
+    """Write labels, embedding, layers, summary and report, and other requested files in `FILES`."""
     write_labels(folder / "labels.csv", model, id_column)
     np.save(folder / "embedding.npy", model.embedding)
     (folder / "layers").mkdir()
@@ -182,7 +182,7 @@ def draw_pictures(folder: Path, model: FittedModel, associations: Associations |
 
 
 def layer_file_names(view_names: Sequence[str]) -> list[str]:
-    """Return a distinct file name for every view: its name, short and without unsafe characters."""
+    """Return a distinct file name for every view: its name, cut short and made safe."""
     names: dict[str, str] = {}
     for view in view_names:
         base = re.sub(r"[^\w.-]", "_", view).strip(".") or "view"
@@ -196,7 +196,7 @@ def layer_file_names(view_names: Sequence[str]) -> list[str]:
 
 
 def case_insensitive(name: str) -> str:
-    """Return a key that is equal for file names that some file system treats as the same."""
+    """Return a key that is equal for file names that some file systems treat as the same."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 

@@ -49,8 +49,8 @@ def is_empty(values: Any) -> Mask:
 def without_free_text(found: list[tuple[Path, Table]]) -> list[tuple[Path, Table]]:
     """Leave out columns of strings that are nearly all different, and log them.
 
-    Without ids, such a column in several files may identify their rows. A ValueError then asks for
-    the id column.
+    Without ids, such a column in several files may identify their rows. In that case, a ValueError
+    asks for the id column.
     """
     texts = [likely_ids(table.values) if is_table(table.values) else [] for _, table in found]
     names = [name for some in texts for name in some]

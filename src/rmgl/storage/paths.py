@@ -31,7 +31,7 @@ FILES = {
 COMPARISON = "comparison.csv"
 """File that compares answers with several numbers of clusters."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
-"""The matrix in a folder of 10x Genomics."""
+"""The matrix in a 10x Genomics folder."""
 
 EVERYTHING = Selection()
 
@@ -45,7 +45,8 @@ class NamedFile:
 
     @classmethod
     def of(cls, text: str) -> NamedFile:
-        """Parse `path` or `name=path`. An existing file with the whole text as its path is used.
+        """Parse `path` or `name=path`. If the whole text is the path of an existing file, that file
+        is used.
 
         Examples
         --------
@@ -66,7 +67,7 @@ class OutcomeFile:
     time: str | None = None
     event: str | None = None
     color: tuple[str, ...] = ()
-    """Columns by which the page can color the entities."""
+    """Columns that the page can use to color the entities."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,8 @@ def check_view_names(names: Sequence[str]) -> None:
 
 
 def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> None:
-    """Raise a ValueError if an output would overwrite, contain or lie in another one or an input.
+    """Raise a ValueError if an output would overwrite, contain or lie inside another output or an
+    input.
 
     `written` maps the description of each output to its path.
     """

@@ -1,4 +1,4 @@
-"""Read views from one .npz or .h5mu file with all of them, or from one other file per view."""
+"""Read views from one .npz or .h5mu file with all views, or from one other file per view."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from rmgl.views.views import Views
 
 OF_ALL_VIEWS = {
     ".npz": (
-        "arrays of an .npz file have no id column: put their rows in the same order and leave out "
+        "arrays in an .npz file have no id column: put their rows in the same order and leave out "
         "--id"
     ),
     ".h5mu": ("the row ids of an .h5mu file are the names of its observations: leave out --id"),
 }
 """Kinds of files that hold all views, and why they have no id column."""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
-"""Ways of reading a file that may be wrong, so that users are informed."""
+"""Ways of reading a file that may be wrong, so users are informed of them."""
 logger = logging.getLogger("rmgl")
 
 
@@ -57,7 +57,7 @@ def read_views(
     fitted: Views | None = None,
     selection: Selection = EVERYTHING,
 ) -> Views:
-    """Read and check views, with the names of their columns and, given an id column, of their rows.
+    """Read and check views, with their column names and, if there is an id column, row names.
 
     With an id column, or if files name their rows, rows are put in the order of the first file.
     Each view needs at least `least` rows. Unless `everyone` is False, every entity needs a view.
@@ -192,7 +192,9 @@ def read_tables(paths: Sequence[Path], selection: Selection) -> list[tuple[Path,
     )
     for path, table in tables:
         if not table.columns and table.left_out:
-            raise ValueError(f"{path}: --columns and --drop leave no column of view {table.name!r}")
+            raise ValueError(
+                f"{path}: --columns and --drop leave no columns in view {table.name!r}"
+            )
     others = [name for name in tables[0][1].left_out if not matches(name, selection.drop)]
     if selection.views and others:
         logger.info("%s: left out because they are not in any --view: %s", paths[0], shown(others))
@@ -260,10 +262,11 @@ READERS: dict[str, Callable[[Path, Selection], Table]] = {
 def row_order(
     tables: Sequence[Table], how: str | None = None
 ) -> tuple[list[str] | None, list[Indices | None]]:
-    """Return one order of row ids for all tables, and its places in each table (-1: absent).
+    """Return a common order of row ids for all tables, and their positions in each table (-1:
+    absent).
 
     The order is None without ids. By default, all tables need the same ids, and the order is that
-    of the first. `how` is that of `align_labels`.
+    of the first table. `how` is as in `align_labels`.
     """
     without = [table.name for table in tables if table.ids is None]
     if len(without) == len(tables):
@@ -282,7 +285,7 @@ def row_order(
 
 
 def in_order(values: Any, rows: Indices | None) -> Any:
-    """Return rows of an array or table at some places. At -1 they are NaN, or zero if sparse."""
+    """Return the rows of an array or table at some places. At -1: NaN, or zero if sparse."""
     if rows is None:
         return values
     if sparse.issparse(values):

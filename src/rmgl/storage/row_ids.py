@@ -9,7 +9,7 @@ from typing import Any
 from rmgl.views.encoding import cells_of
 
 NO_VALUE = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "?"]
-"""Markers of missing values in any column of a file. Others, such as "none", may be a category."""
+"""Markers of missing values in any column of a file. Others, such as "none", may be categories."""
 
 
 def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[str]:

@@ -1,8 +1,7 @@
 """Save fitted models to files, and load and check them.
 
-A file holds the parameters of the estimator and its fitted attributes: the fields of a
-`FittedModel` under their names in the estimator, the report, and scikit-learn's attributes of the
-input columns.
+A file holds the estimator's parameters and its fitted attributes: the fields of a `FittedModel`
+under their names in the estimator, the report, and scikit-learn's attributes of the input columns.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ NAMES = {
 }
 """The other fields, with their names in a file."""
 KINDS_OF_VIEWS = (NetworkView, PrecomputedView, JaccardView)
-"""Views of pairs that files may hold. A process that only loads models must know them, too."""
+"""Views of pairs that files may hold. A process that only loads models must also know them."""
 NOTED: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
 """Scikit-learn's attributes of the input columns. Their names are known only for one table."""
 
@@ -78,7 +77,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
-    """Load a model from a file, as an estimator of the given kind."""
+    """Load a model from a file, as an estimator of the specified kind."""
     content = read_archive(path, format=MODEL_FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])
@@ -124,7 +123,7 @@ def check_beside(fitted: FittedModel, attributes: dict[str, Any]) -> None:
     report, n_views = attributes["report_"], len(fitted.view_names)
     if attributes["_n_features_out"] != fitted.n_columns:
         raise Unsound(
-            f"it declares {attributes['_n_features_out']} columns of the embedding, which has "
+            f"it declares {attributes['_n_features_out']} embedding columns instead of "
             f"{fitted.n_columns}"
         )
     if len(report.views) != n_views:

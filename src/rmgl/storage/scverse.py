@@ -133,9 +133,9 @@ def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
     `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]`
     the embedding, `obsp[f"{key}_{layer}"]` every layer, `obsp[f"{key}_connectivities"]` the common
     graph, `obsp[f"{key}_distances"]` the distances in the embedding along its edges, and `uns[key]`
-    the parameters, the weights of the views, the verdict and the report. Scanpy finds the common
-    graph and every layer as neighbors: `sc.tl.umap(adata, neighbors_key="rmgl")`, or "rmgl_rna" for
-    the layer of the view "rna".
+    the parameters, the view weights, the verdict and the report. Scanpy recognizes the common graph
+    and every layer as neighbor graphs: `sc.tl.umap(adata, neighbors_key="rmgl")`, or "rmgl_rna" for
+    the "rna" layer.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def choose_sources(names: Sequence[str], rep: Any, layer: Any) -> dict[str, tupl
 
 
 def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, str]:
-    """Return the value for each modality, given one for all or a dict with some of them."""
+    """Return the value for each modality, from one value for all or a dict with some modalities."""
     if value is None:
         return {}
     if isinstance(value, str):
@@ -220,7 +220,7 @@ def find_source(adata: Any, key: str) -> tuple[str, str | None]:
         return places[0], key
     if places:
         raise ValueError(
-            f"{key!r} is a name in both obsm and layers of this AnnData, but must be in one "
+            f"{key!r} is a name in both obsm and layers of this AnnData, but must be in only one "
             "of them: rename one"
         )
     layers = [name for name in adata.layers if name is not None]  # from anndata 0.13 on, None is X
@@ -323,7 +323,7 @@ def lengths_of(graph: sparse.csr_matrix, embedding: Floats) -> sparse.csr_matrix
 def as_neighbors(
     key: str, params: dict[str, Any], connectivities: str, distances: str
 ) -> dict[str, Any]:
-    """Return the entries by which scanpy finds graphs in `obsp`, with their parameters.
+    """Return the entries that scanpy uses to find graphs in `obsp`, with their parameters.
 
     Scanpy uses `metric` as the metric of `X_{key}`. Layers have no distances.
     """

@@ -14,7 +14,7 @@ NAMES_SHOWN = 8
 
 @dataclass(frozen=True)
 class Selection:
-    """Selection of the data to read. Columns are given by name or by pattern, such as `gene_*`.
+    """Selection of the data to read. Columns are specified by name or by pattern, such as `gene_*`.
 
     Examples
     --------
@@ -97,5 +97,5 @@ def alternatives(name: str, known: Sequence[str], option: str) -> str:
 
 
 def shown(names: Sequence[str]) -> str:
-    """List the first names."""
+    """List the first few names."""
     return ", ".join(names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")

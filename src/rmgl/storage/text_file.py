@@ -1,19 +1,19 @@
 """Read tables from .csv and .tsv files. The rules, in the order in which they apply:
 
-1. Text: decompressed by its suffix; UTF-8 or UTF-16 by its mark, else UTF-8, else Windows-1252
-   (`read_characters`).
-2. Fields are separated by tabs in .tsv files. In others, the separator is the first of semicolon,
-   tab and vertical bar that divides the first 20 lines into equal numbers of fields. A tab or a
-   vertical bar is not chosen if commas also do so, and give more fields. If none is chosen, the
-   separator is the comma. Quoted fields may contain line breaks.
+1. Text: decompressed according to the suffix; UTF-8 or UTF-16 if a byte order mark says so, else
+   UTF-8, else Windows-1252 (`read_characters`).
+2. Fields are separated by tabs in .tsv files. In other files, the separator is the first of
+   semicolon, tab and vertical bar that splits the first 20 lines into equal numbers of fields. A
+   tab or a vertical bar is not chosen if commas also do this and give more fields. If none is
+   chosen, the separator is the comma. Quoted fields may contain line breaks.
 3. All lines have as many fields as the first. Empty lines are allowed only at the end.
 4. The first line holds column names or is a row (`find_header`).
 5. Numbers have decimal points, or decimal commas if a cell such as 1,5 or 1.234,5 shows them. Both
    may have thousands separators. If 1,234 can be read both ways and no other cell decides, the
    comma is decimal in files with semicolons (`find_notation`).
-6. `NO_VALUE` lists the markers of missing cells in all columns. If all other cells of a column are
-   numbers or markers in `NO_NUMBER`, it is a column of numbers. If at least half of them are,
-   the others are mistakes. Otherwise, the column holds Booleans or strings.
+6. `NO_VALUE` lists the markers of missing cells in all columns. If all other cells in a column are
+   numbers or markers in `NO_NUMBER`, it is a column of numbers. If at least half of them are, the
+   others are treated as mistakes. Otherwise, the column holds Booleans or strings.
 
 `pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because
 pandas does not report the line of a cell, and pads lines that are too short. Rule 5 is implemented
@@ -147,7 +147,7 @@ def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -
 
 
 def lines_of(text: str, separator: str) -> Iterator[Line]:
-    """Yield the records of a table as text: the number of the last line of each, and its fields."""
+    """Yield the records of a table as text: each record's last line number and its fields."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     for row in reader:
         yield reader.line_num, row
@@ -261,7 +261,7 @@ class Sheet:
             return cells
         raise ValueError(
             f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
-            f"{described(str(others[0]))}, but most cells of this column are numbers: correct "
+            f"{described(str(others[0]))}, but most cells in this column are numbers: correct "
             "the cell or leave it empty; if the column holds categories, write all of them with "
             "letters; if it holds row ids, name it with --id; otherwise "
             "leave it out with --drop"

@@ -29,7 +29,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def kind_of(path: Path) -> str:
-    """Return the lowercase suffix that says what a file holds, not that of its compression.
+    """Return the lowercase suffix that says what a file holds, without any compression suffix.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def kind_of(path: Path) -> str:
 
 
 def view_name(path: Path) -> str:
-    """Return the name of a file without its suffix and that of its compression."""
+    """Return the name of a file without its suffix and any compression suffix."""
     name = path.stem if path.suffix.lower() in COMPRESSED else path.name
     return Path(name).stem
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, decompressing it by its suffix. Refuse files that do not fit into memory."""
+    """Read a file, decompressed as its suffix says. Refuse files that do not fit into memory."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -98,7 +98,7 @@ def read_characters(path: Path) -> tuple[str, str]:
 
 
 SPACES = " '\u2019\u00a0\u202f"
-"""Thousands separators other than the comma and the point."""
+"""Thousands separators other than the comma and the period."""
 COMMA_DECIMAL = re.compile(rf"[+-]?(\d+|\d{{1,3}}([.{SPACES}]\d{{3}})+)?,\d+([eE][+-]?\d+)?")
 """1,5 and 1.234,5"""
 COMMA_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?([eE][+-]?\d+)?")

@@ -6,11 +6,12 @@ another order give the same result, bit for bit.
 
 Entities are sorted by a random projection, sum_m x_mi'r_m over the views m, which puts similar rows
 near each other. Entities with equal projections are sorted by a hash of their rows. In networks and
-given distances, where columns are entities, the hash combines the entries of a row with the hashes
-of the other entities, repeatedly, until no more entities are separated. In a regular graph this
-cannot start, so there the walks of the graph are hashed. Nodes that can be exchanged without
-changing the network have no canonical order, and any of them comes first. If all views have rows,
-entities with equal projections and hashes are copies in all views, and must be treated equally.
+precomputed distances, where columns are entities, the hash repeatedly combines the entries of a row
+with the hashes of the other entities, until no more entities are separated. In a regular graph,
+this cannot start, so the walks in the graph are hashed instead. Nodes that can be swapped without
+changing the network have no canonical order, and any of them may come first. If all views have rows
+of features, entities with equal projections and hashes are copies in all views and must be treated
+equally.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ Keys = NDArray[np.uint64]
 Vector = NDArray[np.float64]
 
 ROUNDS = 32
-"""Number of rounds in which the keys of other entities are mixed in, at any cost."""
+"""Number of rounds in which the keys of other entities are mixed in, regardless of cost."""
 WORK = 1 << 22
 """Maximum number of entries for additional rounds, and of multiplications for counting walks."""
 CACHED_ENTRIES = 1 << 16
-"""Number of entries that are projected together, to stay in the cache."""
+"""Number of entries projected at a time, so that they fit into the cache."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Canonical:
 def alike_among(
     alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None
 ) -> NDArray[np.intp] | None:
-    """Number some of the entities (None for all) from 0, with equal numbers for copies."""
+    """Number some of the entities (None for all) from 0, giving copies the same number."""
     if alike is None or entities is None:
         return alike
     return np.unique(alike[entities], return_inverse=True)[1]
@@ -70,9 +71,9 @@ def alike_among(
 def canonical_order(
     views: Views, known: NDArray[np.intp] | None = None, graphs: Sequence[sparse.csr_array] = ()
 ) -> Canonical:
-    """Return the canonical order of the entities of some views.
+    """Return the canonical order of the entities in some views.
 
-    `known` labels and `graphs` of candidate pairs are part of the data of an entity.
+    `known` labels and `graphs` of candidate pairs are part of an entity's data.
 
     Examples
     --------
@@ -114,7 +115,7 @@ def added(parts: Sequence[Vector]) -> Vector:
 
 
 def _differs_from_last(places: Vector | Keys, keys: Keys) -> NDArray[np.bool_]:
-    """Return which of some sorted pairs of position and key differ from the previous pair."""
+    """Return which sorted pairs of position and key differ from the previous pair."""
     return np.concatenate([[True], (np.diff(places) != 0) | (np.diff(keys) != 0)])
 
 
@@ -124,8 +125,8 @@ def _differs_from_last(places: Vector | Keys, keys: Keys) -> NDArray[np.bool_]:
 def told_apart(keys: Keys, squares: list[Any]) -> Keys:
     """Compute keys of the entities from square matrices, all different as far as `WORK` allows.
 
-    If neither the keys of others nor walks separate some entities, one of them is singled out,
-    which separates others, and so on. If the entities can be exchanged without changing the
+    If neither the keys of other entities nor walks separate some entities, one of these is singled
+    out, which separates others, and so on. If the entities can be swapped without changing the
     matrices, each choice gives the same matrices in the order of the keys.
     """
     affordable = WORK // (keys.size + sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
@@ -147,9 +148,10 @@ def n_different(keys: Keys) -> int:
 
 
 def refined(keys: Keys, squares: list[Any], rounds: int) -> tuple[Keys, int]:
-    """Mix the keys of others into keys until no more entities are separated (color refinement).
+    """Mix the keys of other entities into keys until no more entities are separated (color
+    refinement).
 
-    Returns the keys, and the number of `rounds` that are left.
+    Returns the keys, and the number of `rounds` left.
     """
     n_before = n_different(keys)
     while rounds > 0:
@@ -177,7 +179,7 @@ def of_others(keys: Keys, squares: list[Any]) -> Keys:
 def with_numbers_of_copies(keys: Keys, squares: list[Any]) -> Keys:
     """Assign different keys to entities that have the same rows in all square matrices.
 
-    They can be exchanged without any other change.
+    Swapping these entities changes nothing else.
     """
     places = np.arange(keys.size)
     rows = of_others(mixed(6, places.astype(np.uint64)), squares)
@@ -209,7 +211,7 @@ def by_walks(keys: Keys, squares: list[Any]) -> Keys:
 
 
 def multiplications(square: sparse.csr_array) -> float:
-    """Count the multiplications of the product of a symmetric matrix with itself."""
+    """Count the multiplications needed to square a symmetric matrix."""
     return float(np.square(np.diff(square.indptr), dtype=np.float64).sum())
 
 
@@ -224,7 +226,7 @@ def run_sums(values: Keys, starts: NDArray[Any]) -> Keys:
 
 
 def projected(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Vector:
-    """Project the rows of a matrix on a random direction, summing each row in the same order."""
+    """Project the rows of a matrix onto a random direction, summing each row in the same order."""
     direction = np.random.RandomState(view).standard_normal(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         if sparse.issparse(X):
@@ -251,14 +253,14 @@ def row_keys(X: Any, gaps: NDArray[np.bool_] | None = None, view: int = 0) -> Ke
             for start, stop in pairwise(X.indptr.tolist())
         )
     else:
-        # minus zero is zero
+        # negative zero is zero
         rows = np.ascontiguousarray(X + 0.0 if gaps is None else np.where(gaps, np.nan, X + 0.0))
     hashes = [int.from_bytes(blake2b(row, digest_size=8).digest(), "little") for row in rows]
     return mixed(view + 2, np.array(hashes, dtype=np.uint64))
 
 
 def bits(values: Any) -> Keys:
-    """Return the bits of numbers in double precision, with minus zero as zero."""
+    """Return the bits of numbers in double precision, treating negative zero as zero."""
     return (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
 
 

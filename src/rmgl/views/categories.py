@@ -1,9 +1,8 @@
-"""Weights of the categories of a table relative to its numbers.
+"""Weights of a table's categories relative to its numbers.
 
-Numbers have a scale, their range. Categories, Booleans and numbers with two values have none.
-The weight of such a column depends on how far the other columns confirm it (`rmgl.views.halves`).
-It has full weight if its reliability is at least 0.2 of the mean reliability of the columns of its
-table.
+Numbers have a scale, their range. Categories, Booleans and two-valued numbers have none. The weight
+of such a column depends on how well the other columns support it (`rmgl.views.halves`). It has full
+weight if its reliability is at least 0.2 times the mean reliability of the table's columns.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Checks of user input for views: naming the inputs, checking each view, and comparing all views.
+"""Check user input for views: name the inputs, check each view, and compare all views.
 
 `Views.of` uses this module in order: `named_inputs` names the inputs, `matched` puts inputs with
-row labels or named nodes into one order, `check_view` turns an array or table into a `FeatureView`
-(other objects create their own view, see `GivenView`), and `check_same_rows` compares the views.
-`per_view` reads parameters given for one or all views.
+row labels or named nodes into a common order, `check_view` turns an array or table into a
+`FeatureView` (other objects create their own view, see `GivenView`), and `check_same_rows` compares
+the views. `per_view` reads parameters specified for one or all views.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ SAME_ROWS = (
     "for a missing entity, use a row of NaN, or align tables by their row labels with align='outer'"
 )
 SAME_NODES = (
-    "a network or a matrix of distances needs one row and one column per entity (empty "
-    "if it has no edges), or a graph with nodes named by the row labels of the tables"
+    "a network or a distance matrix needs one row and one column per entity (empty "
+    "if it has no edges), or a graph with the row labels of the tables as node names"
 )
 
 
@@ -95,7 +95,7 @@ def is_stored(X: Any) -> bool:
 
 
 def has_stored(data: Any) -> bool:
-    """Return whether one of the given views has to be read first (`rmgl.views.stored`)."""
+    """Return whether any of the views has to be read first (`rmgl.views.stored`)."""
     return any(map(is_stored, given_items(data)))
 
 
@@ -136,17 +136,17 @@ def named_inputs(data: Any, blocks: Any) -> Named:
     if not names:
         raise ValueError("no views were given: pass at least one 2-D array")
     if len(set(names)) < len(names):
-        raise ValueError(f"view names must differ, but they are {names}: rename the repeated ones")
+        raise ValueError(f"view names must differ, but they are {names}: rename the duplicates")
     return named
 
 
-# One order of the entities
+# A common order of the entities
 
 
 def matched(
     named: Named, align: str | None, index: NDArray[Any] | None
 ) -> tuple[Named, NDArray[Any] | None]:
-    """Put the entities of all inputs into one order, and return their labels."""
+    """Put the entities of all inputs into a common order, and return their labels."""
     if align is not None:
         tables = dict(aligned(tables_in(named), align))
         named = [(name, tables.get(name, X)) for name, X in named]
@@ -224,12 +224,12 @@ def check_view(
 ) -> FeatureView:
     """Check one view and convert it to numbers. Errors name the view.
 
-    Rows that are not `observed`, or are NaN in every column, are missing from the view. Columns of
-    a table that are not numbers are encoded, by the given `encoding` of another table or by a new
-    one. In `new` rows of a fitted view, columns without any value are missing.
+    Rows that are not `observed`, or are NaN in every column, are missing from the view. Table
+    columns that are not numeric are encoded, with the `encoding` of another table if specified, or
+    else with a new one. In `new` rows of a fitted view, columns without any value count as missing.
     """
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
-        raise ValueError(  # same words as scikit-learn
+        raise ValueError(  # same wording as scikit-learn
             f"view {name!r}: Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 "
             "is required: pass at least one column, or remove the view"
         )
@@ -240,7 +240,7 @@ def check_view(
             X,
             accept_sparse="csr",
             dtype=np.float64,
-            order="C",  # one memory order, so rounding is reproducible
+            order="C",  # a fixed memory order, so rounding is reproducible
             ensure_all_finite=False,
             ensure_min_samples=least,
             input_name=name,
@@ -296,7 +296,7 @@ def _plain(name: str, X: Any) -> Any:
         except (ValueError, TypeError) as error:
             raise type(error)(f"view {name!r}: {error}") from error
     if sparse.issparse(X):
-        # before any conversion, because conversions are compiled code that trusts the indices
+        # before any conversion, because the compiled code that converts trusts the indices
         return sound_sparse(f"view {name!r}", X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "USMm":
         raise ValueError(
@@ -307,7 +307,7 @@ def _plain(name: str, X: Any) -> Any:
 
 
 def _without_arrays(message: str) -> str:
-    """Remove the quoted array, which may be long, from an error message of scikit-learn."""
+    """Remove the quoted array, which may be long, from a scikit-learn error message."""
     if message.startswith("Complex data") or message.endswith("not 'complex'"):
         return (
             "Complex data not supported: pass the real and imaginary parts, or the "
@@ -318,11 +318,11 @@ def _without_arrays(message: str) -> str:
 
 
 def _text_columns(X: Any) -> str:
-    """Name the columns of a table that are not numbers, for the end of an error message."""
+    """Name the columns of a table that are not numeric, for the end of an error message."""
     if not hasattr(X, "select_dtypes"):
         return ""
     text = list(X.select_dtypes(exclude=["number", "bool"]).columns)
-    return f" (columns that are not numbers: {text[:5]}; drop or encode them)" if text else ""
+    return f" (columns that are not numeric: {text[:5]}; drop or encode them)" if text else ""
 
 
 # All views
@@ -354,11 +354,11 @@ def check_same_labels(named: Named) -> None:
             raise ValueError(
                 f"row {row} of view {name!r} is labeled {index[row]!r} but {reference[row]!r} in "
                 f"view {reference_name!r}: align the rows by their labels (align='outer' or "
-                "'inner'), or drop the labels (reset_index) if they mean nothing"
+                "'inner'), or drop the labels (reset_index) if they are meaningless"
             )
 
 
-# Parameters of all views
+# Parameters for all views
 
 
 def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
@@ -389,7 +389,7 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
 def positive_per_view(
     value: Any, names: Sequence[str], parameter: str, *, zero_allowed: bool = False
 ) -> NDArray[np.float64]:
-    """Return one positive number per view (or zero, with `zero_allowed`), see `per_view`."""
+    """Return one positive number per view (or zero, with `zero_allowed`). See `per_view`."""
     values = per_view(value, names, parameter)
     wanted = f"{'from 0 to' if zero_allowed else '> 0 and at most'} {LARGEST_WEIGHT:g}"
     for name, number in zip(names, values, strict=True):

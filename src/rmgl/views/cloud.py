@@ -1,4 +1,4 @@
-"""Draw rows from one normal distribution: similar data without clusters."""
+"""Draw rows from a single normal distribution: similar data without clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rmgl.matrix import Matrix, as_dense
 def cloud_of(
     X: Matrix, normal: NDArray[np.float64], same_columns: bool = False
 ) -> NDArray[np.float64]:
-    """Draw rows from the normal distribution with the means and covariances of some rows.
+    """Draw rows from the normal distribution with the same means and covariances as some rows.
 
         y_i = m + sum_j g_ij (x_j - m) / sqrt(n)      g_ij independent standard normal numbers
 

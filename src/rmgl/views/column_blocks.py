@@ -47,7 +47,7 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
 
 
 def _slices(sizes: Sequence[int], width: int) -> list[slice]:
-    """Return the slices of blocks of these sizes in an input of `width` columns."""
+    """Return the slices for blocks of these sizes in an input with `width` columns."""
     if sum(sizes) != width or min(sizes) < 1:
         raise ValueError(
             f"views={sizes} describes {sum(sizes)} columns, but the input has {width}: "
@@ -58,7 +58,7 @@ def _slices(sizes: Sequence[int], width: int) -> list[slice]:
 
 
 def _positions(name: str, part: Any, width: int, columns: Any) -> NDArray[np.intp]:
-    """Return the column positions of one block of an input of `width` columns."""
+    """Return the column positions of one block in an input with `width` columns."""
     if isinstance(part, slice):
         ends = (part.start, part.stop, part.step)
         if not all(end is None or isinstance(end, Integral) for end in ends):
@@ -85,7 +85,7 @@ def _positions(name: str, part: Any, width: int, columns: Any) -> NDArray[np.int
 def _named_positions(
     name: str, part: Iterable[Any], width: int, columns: list[Any]
 ) -> NDArray[np.intp]:
-    """Return the positions of the columns of a block, each given by its name or position."""
+    """Return the positions of a block's columns, each specified by name or position."""
     known = {column: position for position, column in enumerate(columns)}
     where = []
     for column in part:

@@ -12,13 +12,13 @@ from rmgl.views.encoding import Encoding
 from rmgl.views.scaling import Scaler
 
 MOST_COLUMNS = 200
-"""Maximum number of columns in which groups that encode one category are searched."""
+"""Maximum number of columns to search for groups that encode one category."""
 
 
 def column_groups(
     X: Matrix, encoding: Encoding | None = None, scaler: Scaler | None = None
 ) -> NDArray[np.intp]:
-    """Return a group number for every column of numbers, equal for those of one table column.
+    """Return a group number for every column of numbers, equal if they encode one table column.
 
     Without an encoding, columns of zeros and ones that encode one category are recognized.
 

@@ -33,7 +33,7 @@ class LikelyIds(ValueError):
 
 
 def fit_encoding(table: Any) -> Encoding | None:
-    """Determine the kinds of the columns of a table. None if all are numbers or Booleans."""
+    """Determine the kind of each column in a table. None if all are numbers or Booleans."""
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     plain = ("integer", "floating", "mixed-integer-float", "boolean", "empty", "decimal", "complex")
@@ -100,7 +100,7 @@ def kind_of(name: str, values: Any) -> TableColumn:
 
 
 def _kind_of_objects(name: str, values: Any, present: Any, different: set[str]) -> TableColumn:
-    """Determine the kind of a column of texts or other objects from its distinct values as text."""
+    """Determine the kind of a column of text or other objects from its distinct values as text."""
     import pandas as pd
 
     content = pd.api.types.infer_dtype(present, skipna=True)

@@ -1,8 +1,8 @@
-"""Convert dates of the years 1 to 9999 to days, beyond the range of pandas types.
+"""Convert dates in the years 1 to 9999 to days, even outside the range of pandas types.
 
 Most versions of pandas convert strings and Python dates to nanoseconds, which cover 1677 to 2262.
-Dates such as 9999-12-31, which many tables use for an unknown end, are therefore read in another
-year: the calendar repeats every 400 years.
+Dates such as 9999-12-31, which many tables use for an unknown end date, are therefore read in
+another year: the calendar repeats every 400 years.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DATE = re.compile(rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}({TIME})?|\d{{1,2}}\.\d{{1
 1.3.2024.
 """
 YEAR = re.compile(r"^\d{4}(?=-)|(?<=\.)\d{4}$")
-"""Year of such a date, written with hyphens or points."""
+"""Year of such a date, written with hyphens or periods."""
 CYCLE, CYCLE_DAYS = 400, 146_097
 """Number of years after which weekdays and leap years repeat, and the number of days in them."""
 SAFE = 1800
@@ -34,7 +34,7 @@ def is_date(text: str) -> bool:
 
 
 def days_since_1970(values: Any) -> NDArray[np.float64]:
-    """Return the days since 1970 of a column of dates, with NaN for missing cells.
+    """Return a column of dates as days since 1970, with NaN for missing cells.
 
     Dates with a time zone are converted to UTC. Raises a ValueError, TypeError or OverflowError for
     a cell that is not a date.
@@ -46,9 +46,9 @@ def days_since_1970(values: Any) -> NDArray[np.float64]:
 
 
 def days_of(values: Any) -> NDArray[np.float64]:
-    """Return the days of a column of durations.
+    """Return a column of durations as days.
 
-    Durations keep their unit, because centuries in seconds do not fit into nanoseconds.
+    Durations keep their unit, because centuries in seconds would overflow in nanoseconds.
     """
     import pandas as pd
 
@@ -84,7 +84,7 @@ def _moments_of_texts(texts: list[str]) -> Moments:
 def _in_safe_year(text: str) -> tuple[str, int]:
     """Shift the year of a date by whole cycles into the range of pandas.
 
-    Returns the number of cycles, too.
+    Also returns the number of cycles.
 
     Examples
     --------

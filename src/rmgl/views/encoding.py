@@ -1,15 +1,15 @@
 """Encode tables with columns of any kind as numbers.
 
-A number stays unchanged. A Boolean becomes 0 or 1, a date or duration a number of days, an
-ordered category its rank 0, 1, 2, ..., and a category one column of zeros and ones for each of its
-values. The scaling of such a view (`rmgl.views.scaling.fit_mixed`) divides measured columns by
-their range, and zeros and ones by the square root of 2. Every column of the table then adds at most
-1 to the squared distance of two rows, and a category 0 or 1. This is a squared distance similar to
-Gower's.
+A number stays unchanged. A Boolean becomes 0 or 1, a date or duration a number of days, an ordered
+category its rank 0, 1, 2, ..., and a category one column of zeros and ones for each of its values.
+The scaling of such a view (`rmgl.views.scaling.fit_mixed`) divides measured columns by their range,
+and zeros and ones by the square root of 2. Every column of the table then adds at most 1 to the
+squared distance between two rows; a category adds 0 or 1. This makes the squared distance similar
+to Gower's.
 
-A category that did not occur in the fit is zero in all its columns. It is counted in one additional
-column, shared by all categories of the view, so it differs from all known values, by 1 as well.
-Missing cells are NaN. `rmgl.views.column_kinds` determines the kind of each column.
+A value that did not occur in the fit is zero in all columns of its category. One additional column,
+shared by all categories in the view, counts such values, so that they also differ from all known
+values by 1. Missing cells are NaN. `rmgl.views.column_kinds` determines the kind of each column.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class TableColumn:
         return () if self.kind == LEFT_OUT else (self.name,)
 
     def measure(self, values: Any) -> Vector:
-        """Return the numbers of a column of a kind in `MEASURED`, with NaN for missing cells."""
+        """Return the numbers in a column of a kind in `MEASURED`, with NaN for missing cells."""
         if self.kind == "ordered category":
             ranks: dict[str | None, float] = {level: at for at, level in enumerate(self.levels)}
             ranked = [ranks.get(text, np.nan) for text in _texts(values)]
@@ -135,7 +135,7 @@ class Encoding:
 
     @cached_property
     def unmeasured(self) -> NDArray[np.bool_]:
-        """Mask of the columns of numbers that are zeros and ones, of categories or Booleans."""
+        """Mask of the columns of numbers that are zeros and ones, from categories or Booleans."""
         return self._features_of("category", "Boolean")
 
     @cached_property
@@ -150,12 +150,14 @@ class Encoding:
 
     @cached_property
     def first_features(self) -> NDArray[np.intp]:
-        """First column of numbers of each used column. If it is missing, all of them are."""
+        """First column of numbers of each used column. If it is missing, the others are missing as
+        well.
+        """
         widths = [len(column.features) for column in self.columns if column.features]
         return np.cumsum([0, *widths[:-1]], dtype=np.intp)
 
     def __call__(self, table: Any) -> NDArray[np.float64]:
-        """Return the numbers of a table with these columns in any order, with NaN for missing
+        """Return the numbers in a table with these columns in any order, with NaN for missing
         cells.
         """
         place = self._places(table)
@@ -176,15 +178,16 @@ class Encoding:
         return np.ascontiguousarray(np.hstack(parts))
 
     def _places(self, table: Any) -> dict[str, int]:
-        """Return the position of every column in a table. The table must have the columns of the
-        fit.
+        """Return the position of every column in a table. The table must have all columns seen
+        during fit.
         """
         names = [str(name) for name in table.columns]
         place = {name: at for at, name in enumerate(names)}
         missing = [column.name for column in self.used if column.name not in place]
         if missing:
             raise ValueError(
-                f"column {missing[0]!r} of the fitted view is missing: pass the columns of the fit"
+                f"column {missing[0]!r} of the fitted view is missing: pass all columns seen "
+                "during fit"
             )
         known = {column.name for column in self.columns}
         unknown = [name for name in names if name not in known]
@@ -196,7 +199,7 @@ class Encoding:
         return place
 
     def check(self, n_features: int) -> None:
-        """Raise `Unsound` if an encoding from a file has unknown kinds or other columns."""
+        """Raise `Unsound` if an encoding from a file has unknown kinds or different columns."""
         kinds = {column.kind for column in self.columns}
         names = {column.name for column in self.columns}
         if (
@@ -211,11 +214,11 @@ class Encoding:
         individually.
         """
         sentences = []
-        for kind in ("number", "Boolean"):
+        for kind, shown in (("number", "numeric"), ("Boolean", "Boolean")):
             names = [column.name for column in self.columns if column.kind == kind]
             if names:
                 plural = "s" if len(names) > 1 else ""
-                sentences.append(f"{len(names):,} {kind}{plural}: {listed(names)}")
+                sentences.append(f"{len(names):,} {shown} column{plural}: {listed(names)}")
         for column in self.used:
             if column.kind not in ("number", "Boolean"):
                 sentences.append(f"{column.name}: {column.kind} ({column.reason})")
@@ -233,7 +236,8 @@ def unconfirmed_sentence(encoding: Encoding, parts: Vector) -> str:
     taken = [column.name for column in encoding.columns if column.features]
     less = np.flatnonzero(parts[encoding.first_features] < 1)
     names = listed([taken[at] for at in less.tolist()])
-    return f"reduced weight, because other columns do not confirm them: {names}"
+    which = "it" if less.size == 1 else "them"
+    return f"{names}: reduced weight, because the other columns do not support {which}"
 
 
 def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -> str:
@@ -243,7 +247,7 @@ def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -
 
 
 def days_in(name: str, values: Any) -> Vector:
-    """Return the days since 1970 of a column of dates, in UTC if they have a time zone."""
+    """Return a column of dates as days since 1970, in UTC if they have a time zone."""
     try:
         return days_since_1970(values)
     except (ValueError, TypeError, OverflowError) as error:
@@ -253,7 +257,7 @@ def days_in(name: str, values: Any) -> Vector:
 
 
 def level_text(value: Any) -> str:
-    """Return a value of a category as text. Whole numbers are written alike for all types.
+    """Return a value of a category as text. Whole numbers are written the same way for all types.
 
     Examples
     --------
@@ -273,7 +277,7 @@ def cells_of(values: Any) -> list[Any]:
 
 
 def _texts(values: Any) -> list[str | None]:
-    """Return the cells of a pandas column as level texts, with None for missing cells."""
+    """Return the cells of a pandas column as text, with None for missing cells."""
     pairs = zip(cells_of(values), values.notna().tolist(), strict=True)
     return [level_text(value) if present else None for value, present in pairs]
 
@@ -315,7 +319,7 @@ def _first_without_number(values: Any) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """List the first names, and the number of the others."""
+    """List the first few names, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
     return ", ".join(map(_short, names[:NAMES_SHOWN])) + more
 

@@ -1,6 +1,6 @@
 """`FeatureView`: dense or sparse rows of numbers with Euclidean distances.
 
-Single cells of dense rows may be missing.
+Individual cells of dense rows may be missing.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from rmgl.views.scaling import (
 from rmgl.views.view import Comparing, Indices, View
 
 EMPTY_COLUMNS = 10
-"""Minimum number of columns of a view in which rows of zeros can count as missing.
+"""Minimum number of columns in a view for rows of zeros to count as missing.
 
 In a narrow view, zeros are ordinary values.
 """
 LEAST_PRESENT = 0.2
 """Minimum share of the rows of a view that must remain if rows of zeros count as missing."""
 COPIES = 4
-"""Number of matrices of the size of a view that distances with missing cells need."""
+"""Number of matrices, each the size of a view, needed for distances with missing cells."""
 MOST_CLOUD_BYTES = 1 << 30
-"""Maximum memory for keeping the values of columns in a view without clusters."""
+"""Maximum memory for keeping column values in a view without clusters."""
 LARGEST_VALUE = 1e70
 """Largest value for which squared distances, squared again in the dual, do not overflow."""
 SMALLEST_SPREAD = 1e-70
@@ -165,10 +165,10 @@ class FeatureView(View):
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> FeatureView:
-        """Draw rows from one normal distribution with the covariances of this view.
+        """Draw rows from a single normal distribution with the covariances of this view.
 
-        If at most half of the rows are distinct, the columns also keep their values: a table of few
-        categories looks like clusters, even if there are none.
+        If at most half of the rows are distinct, the columns also keep their values: a table with
+        few categories looks clustered even if there are no clusters.
         """
         X, gaps = self.own(), self.own_gaps()
         if gaps is not None:
@@ -210,7 +210,7 @@ class FeatureView(View):
         return choose_scale(self.measured(), self.n_gaps)
 
     def _scaled_before(self, how: str) -> tuple[str, str]:
-        """Return the scale of rows of an earlier fit, which are not scaled again."""
+        """Return the scale of rows from an earlier fit, which are not scaled again."""
         name = self.scaler.name if self.scaler is not None else "none"
         if how not in ("auto", name):
             raise ValueError(
@@ -222,7 +222,7 @@ class FeatureView(View):
 
     def scaled(self, how: str) -> FeatureView:
         """Scale the rows. Raise an error if they are constant, or too large or small to square."""
-        if self.scaler is not None:  # rows of an earlier fit
+        if self.scaler is not None:  # rows from an earlier fit
             check_spread(self.name, self.own(), self.scaler.name)
             return self
         fit = partial(fit_scaler, how)
@@ -265,7 +265,7 @@ class FeatureView(View):
 
     @property
     def width(self) -> int:
-        """Number of columns of the rows as given."""
+        """Number of columns in the user's rows."""
         levels = None if self.scaler is None else self.scaler.levels
         return int(self.matrix.shape[1]) if levels is None else len(levels)
 
@@ -351,7 +351,7 @@ def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
 
 
 def check_columns(fitted: View, rows: View, width: int) -> None:
-    """Raise a ValueError unless new rows have the number and the names of the fitted columns."""
+    """Raise a ValueError unless new rows match the fitted columns in number and names."""
     name, n_columns = fitted.name, rows.matrix.shape[1]
     if n_columns != width:
         raise ValueError(
@@ -371,7 +371,7 @@ def check_columns(fitted: View, rows: View, width: int) -> None:
 def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) -> None:
     """Check that the rows of a view are not all equal, and that their distances can be squared.
 
-    X may also consist of the smallest and the largest entry of every column of a view of `n_rows`
+    X may also consist of the smallest and largest entries of every column in a view with `n_rows`
     rows.
     """
     low, high = column_ends(X)

@@ -6,15 +6,15 @@ half, and D' those in the same half. Relative to two random rows, neighbors are 
     h = sum_ij W_ij D_ij / mean of D          q = sum_ij W_ij D'_ij / mean of D'
 
 The other half confirms a share r of their closeness beyond chance. All columns together contain
-more information than half of them. The formula of Spearman and Brown corrects r for this and gives
-the *reliability* of the view:
+more information than half of them. The Spearman-Brown formula corrects r for this and gives the
+*reliability* of the view:
 
     r = (1 - h - 3 s)_+ / (1 - q)             reliability = 2 r / (1 + r)
 
 h is 1 if the halves are unrelated, and equals q if they agree; s is the standard deviation of h
 over all orders of the rows. Unrelated columns have no clusters of their own: they form groups only
-by combining their values, as in a cross table. For a single column, that column replaces D and D'
-in h and q.
+by combining their values, as in a contingency table. For a single column, that column replaces D
+and D' in h and q.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ FEWEST = 4
 UNRELATED = (1.0, 0.0, 0.0)
 """Return value of `compared` for unrelated halves."""
 DRAWS = 4
-"""Number of times that the columns are halved."""
+"""Number of times the columns are halved."""
 SURE = 3.0
 """Minimum number of standard deviations below chance at which halves are related."""
 FULL = 0.2
-"""Minimum reliability, relative to that of others, at which a view or column has full weight."""
+"""Minimum reliability, relative to the others, at which a view or column has full weight."""
 LEAST = 0.05
-"""Minimum weight of a view or column: a view may place entities that are in no other view."""
+"""Minimum weight of a view or column: above 0, because some entities may be in no other view."""
 ROUNDING = 1e-9
-"""Share of the mean squared distance below which distances, and lengths of rows, are equal."""
+"""Share of the mean squared distance below which distances, or row norms, count as equal."""
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -65,9 +65,9 @@ def sample_of(n_rows: int) -> Indices:
 
 
 def parts_by(reliability: Floats, usual: float) -> Floats:
-    """Return the weights of views, or columns, relative to one of the usual reliability.
+    """Return the weights of views or columns from their reliability and the usual reliability.
 
-    The weight is full at 0.2 of the usual reliability or more, and below that it is proportional to
+    The weight is full at 0.2 times the usual reliability or more. Below that, it is proportional to
     the fourth power of the reliability.
 
     Examples
@@ -84,7 +84,7 @@ def parts_by(reliability: Floats, usual: float) -> Floats:
 class Halves:
     """Rows that are compared, and the group number of each column of numbers.
 
-    Columns of numbers with the same group number, those of one category, stay together.
+    Columns of numbers with the same group number encode one category and stay together.
     """
 
     X: Matrix
@@ -141,7 +141,7 @@ class Halves:
         return float(reliability_by(h + SURE * deviation, q))
 
     def deviations(self) -> float:
-        """Return how many standard deviations h is below its mean by chance.
+        """Return how many standard deviations h is below the mean expected by chance.
 
         Examples
         --------
@@ -155,7 +155,7 @@ class Halves:
 
     @cached_property
     def means(self) -> tuple[float, float, float]:
-        """Means over random halves of h, q and the deviation of h by chance."""
+        """Means of h, q and the deviation of h expected by chance, over random halves."""
         if self.n_columns < 2:
             return UNRELATED
         found = []
@@ -169,8 +169,9 @@ class Halves:
     def distances_in(self, first: Mask) -> tuple[Floats, Floats]:
         """Return the squared distances in some of the columns that vary, and in the rest.
 
-        If all rows have the same length, both parts of each row are scaled to the same length, and
-        rows without an entry in one part are left out: a short part would be close to all others.
+        If all rows have the same norm, both parts of each row are scaled to the same norm, and rows
+        without an entry in one part are left out: a part with a small norm would be close to all
+        others.
         """
         X, places = self.X, (self.varying[first], self.varying[~first])
         if self.gaps is not None:
@@ -222,15 +223,14 @@ class Halves:
         return reliability
 
     def _summed(self, values: Floats) -> Floats:
-        """Sum values of columns of numbers over those of each group."""
+        """Sum the values for the columns of numbers in each group."""
         return np.bincount(self.columns, values, self.n_columns).astype(np.float64)
 
 
 def hashed(X: Matrix) -> Keys:
-    """Return a hash of the values of each column that does not depend on their order. Zeros are
-    ignored.
+    """Return a hash of each column's values that does not depend on their order. Zeros are ignored.
 
-    Values are rounded, so sums in another order do not change the hash.
+    Values are rounded, so summing in another order does not change the hash.
     """
     entries = sparse.csc_array(X, copy=True)
     entries.eliminate_zeros()
@@ -244,20 +244,20 @@ def hashed(X: Matrix) -> Keys:
 
 
 def reliability_by(h: Any, q: Any) -> Any:
-    """Return the reliability 2 r / (1 + r); 1 - h confirms a share r of the closeness 1 - q."""
+    """Return the reliability 2 r / (1 + r), if 1 - h confirms a share r of the closeness 1 - q."""
     share = np.clip((1 - h) / np.maximum(1 - q, ROUNDING), 0.0, 1.0)
     return 2 * share / (1 + share)
 
 
 def apart(X: Matrix) -> Floats:
-    """Return all squared distances of rows."""
+    """Return all squared distances between rows."""
     D = dense_distances(X, X)
     np.fill_diagonal(D, 0.0)
     return D
 
 
 def compared(one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Return h and q of the neighbors in one part, and the standard deviation of h by chance."""
+    """Return h and q for the neighbors in one part, and the standard deviation of h by chance."""
     near = neighbors_in(one)
     n = len(near)
     scale = near.sum() / (n * (n - 1))

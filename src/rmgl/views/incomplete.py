@@ -28,7 +28,7 @@ NAN_KEY = object()
 
 
 def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]:
-    """Reorder tables to the same row labels: those of any table ("outer"), or of all ("inner").
+    """Reorder tables to the same row labels: those in any table ("outer"), or in all ("inner").
 
     With "outer", rows that a table lacks become NaN.
     """
@@ -54,11 +54,11 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
 def align_labels(labels: Labels, how: str) -> tuple[list[Any], list[NDArray[np.intp]]]:
     """Return the common order of named lists of row labels, and the positions of each list in it.
 
-    A position is that of a label in the list, or -1 if the list lacks it. "outer" takes the labels
-    of the first list, then the new ones of the second, and so on. "inner" takes those of all lists.
-    Raises a ValueError for labels that occur twice in a list, for lists that share no label with
-    any other, and for labels that differ only in spaces, zeros or type, because they would count as
-    two entities.
+    Labels that are not in a list have position -1 in it. "outer" takes the labels in the first
+    list, then the new labels in the second list, and so on. "inner" takes the labels that are in
+    all lists. Raises a ValueError for labels that occur twice in a list, for lists that share no
+    label with any other list, and for labels that differ only in spaces, zeros or type, because
+    they would count as two entities.
     """
     rows = {name: _rows_by_label(name, of_view) for name, of_view in labels}
     if how == "inner":
@@ -92,7 +92,7 @@ def _rows_by_label(name: str, labels: list[Any]) -> dict[Any, int]:
 
 
 def _in_all(rows: Mapping[str, dict[Any, int]], labels: Labels) -> list[Any]:
-    """Return the labels that all views have, in the order of the first."""
+    """Return the labels that are in all views, in the order of the first view."""
     (_, first), *others = rows.items()
     together = list(first)
     for name, known in others:
@@ -111,7 +111,7 @@ def _key(label: Any) -> Any:
 
 
 def check_shared_labels(labels: Labels) -> None:
-    """Check that every nonempty list of labels shares one with another list."""
+    """Check that every nonempty list of labels shares a label with another list."""
     known = {name: set(map(_key, of_view)) for name, of_view in labels if of_view}
     for name, keys in known.items() if len(known) > 1 else ():
         if all(keys.isdisjoint(known[other]) for other in known if other != name):
@@ -123,7 +123,7 @@ def check_shared_labels(labels: Labels) -> None:
 
 
 def lookalikes(labels: Labels) -> list[tuple[LabelInView, LabelInView]]:
-    """Find pairs of labels that differ only in outer spaces, leading zeros or a final ".0".
+    """Find pairs of labels that differ only in surrounding spaces, leading zeros or a final ".0".
 
     Labels that occur in the same view are different entities, so they do not form such a pair.
     """
@@ -145,7 +145,8 @@ def lookalikes(labels: Labels) -> list[tuple[LabelInView, LabelInView]]:
 
 
 def plain_form(label: Any) -> str:
-    """Return a label without outer spaces and, if it is a number, leading zeros and final ".0".
+    """Return a label without surrounding spaces and, if it is a number, leading zeros and final
+    ".0".
 
     Examples
     --------
@@ -176,10 +177,10 @@ def lookalike_hint(labels: Labels) -> str:
 
 
 def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> list[Mask | None]:
-    """Return one boolean mask of rows per view. None if all rows are observed.
+    """Return one Boolean row mask per view. None if all rows are observed.
 
-    `observed` is a table of Booleans with one column per view, or a list or dict with one mask
-    per view. If both have row labels, the table must have the row labels `index` of the views.
+    `observed` is a table of Booleans with one column per view, or a list or dict with one mask per
+    view. If both the table and the views have row labels, the labels must be the same (`index`).
     """
     if observed is None:
         return [None] * len(names)
@@ -248,8 +249,8 @@ def without_missing(
     """Set missing rows and cells to zero, and also return the observed rows and the missing cells.
 
     The observed rows are indices (None for all), and the missing cells are a mask (None if no cells
-    are missing). Single cells may be missing from a dense view, but not from a sparse one. A column
-    without any value is zero, and not missing, unless the rows are `new`.
+    are missing). Individual cells may be missing from a dense view, but not from a sparse view. A
+    column without any value is zero, and not missing, unless the rows are `new`.
     """
     if observed is not None and observed.size != X.shape[0]:
         raise ValueError(
@@ -331,7 +332,7 @@ def _first_column(test: Any, X: Any, row: int) -> int:
 
 
 def _with_zeros(X: Any, rows: Mask) -> Any:
-    """Return a copy of X with the given rows set to zero."""
+    """Return a copy of X with these rows set to zero."""
     if not sparse.issparse(X):
         return np.where(rows[:, None], 0.0, X)
     X = sparse.csr_array(X, copy=True)

@@ -1,6 +1,6 @@
 """Jaccard distances between rows of zeros and ones.
 
-All pairs are computed if they fit into memory, and the nearest pairs otherwise.
+All pairs are computed if they fit into memory. Otherwise, only the nearest pairs are computed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class JaccardView(DistanceView):
         return FeatureView(self.name, self.ones, self.entities, self.columns)
 
     def without(self, columns: Sequence[int]) -> FeatureView:
-        """Return the other rows, whose cosines replace the distances."""
+        """Return the rows without some columns. Their cosines replace the Jaccard distances."""
         rest = self.features.without(columns)
         if not rest.matrix.shape[1]:
             return rest
@@ -104,7 +104,7 @@ def binary(name: str, X: Matrix) -> sparse.csr_array:
 
 
 def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArray[np.float64]:
-    """Return 1 - |x and y| / |x or y| for all pairs of rows. Two empty rows have 0.
+    """Return 1 - |x and y| / |x or y| for all pairs of rows. Two empty rows have distance 0.
 
     These are squared Euclidean distances.
 
@@ -125,16 +125,16 @@ def jaccard_distances(left: sparse.csr_array, right: sparse.csr_array) -> NDArra
 
 
 def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: int) -> Matrix:
-    """Return the distances of all pairs of the rows that are present.
+    """Return the distances between all pairs of rows that are present.
 
-    If these do not fit into memory together with those of all views, warn and return those of the
-    nearest pairs.
+    If the distances of all views do not fit into memory together, warn and return only the nearest
+    pairs.
     """
     available = available_memory()
     if available is not None and 8 * (n_views + 6) * rows.shape[0] ** 2 > available:
         warn_caller(
-            f"view {name!r}: the Jaccard distances of all {rows.shape[0]:,} rows do not fit "
-            f"into memory, so only the {N_NEAREST} nearest rows of each may be its neighbors; "
+            f"view {name!r}: the Jaccard distances between all {rows.shape[0]:,} rows do not fit "
+            f"into memory, so only the {N_NEAREST} nearest rows of each row can be its neighbors; "
             "use fewer rows, a machine with more memory, or metric='cosine'"
         )
         return nearest_pairs(rows, present)
@@ -147,10 +147,10 @@ def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: i
 def nearest_pairs(
     rows: sparse.csr_array, present: Mask, length: int = N_NEAREST
 ) -> sparse.csr_array:
-    """Return the distances of each row that is present to the `length` nearest others.
+    """Return the distances from each row that is present to its `length` nearest rows.
 
     Every pair is stored in both directions, and an entry may be zero. Rows tied for the last places
-    are all taken or, if the list would become ten times as long, none of them.
+    are all included or, if the list would become ten times as long, all left out.
 
     Examples
     --------

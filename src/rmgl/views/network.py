@@ -1,4 +1,4 @@
-"""`Network`: a view given by a graph on the entities."""
+"""`Network`: a view defined by a graph on the entities."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ MOST_EDGES = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A view given by a graph on the entities: citations, friendships, interactions.
+    """A view defined by a graph on the entities: citations, friendships, interactions.
 
     The layer of the view is the network itself. Its weights are scaled so that the degrees sum to
     the number of nodes. With `learn=True`, RMGL learns a layer L close to the network L0, which is
     scaled in the same way:
 
         minimize   alpha ||L - L0||_F^2 + beta tr(Q' L Q)
-        over graph Laplacians L with tr(L) = tr(L0) on the given edges
+        over graph Laplacians L with tr(L) = tr(L0) on the edges of L0
 
     This is the layer problem with costs z_ij = c - 2 alpha (d0_i + d0_j + 2 w0_ij). Without an
     embedding, the solution is the network. With an embedding, edges between clusters become weaker.
     The constant c makes the smallest cost zero and does not change the solution. The solution is
-    exact over the edges of the network. With `two_steps=True`, it is exact over all pairs with a
-    common neighbor as well; these have w0 = 0.
+    exact over the edges of the network. With `two_steps=True`, it is also exact over all pairs with
+    a common neighbor, which have w0 = 0.
 
-    Entities without edges are missing from the view. Directed graphs are symmetrized: the weight of
-    an edge is the mean of both directions. Self-loops are ignored.
+    Entities without edges are treated as missing from the view. Directed graphs are symmetrized:
+    the weight of an edge is the mean of both directions. Self-loops are ignored.
 
     Parameters
     ----------
     graph : scipy sparse or dense matrix of shape (N, N), DataFrame, networkx graph, or igraph graph
-        Edge weights >= 0. Node i is the entity in row i of the other views. If the other views
-        have row labels, they are matched with the labels of a DataFrame or the names of nodes (in
-        igraph, the vertex attribute "name").
+        Edge weights >= 0. Node i is the entity in row i of the other views. If the other views have
+        row labels, these are matched with the labels of a DataFrame or with node names (in igraph,
+        the vertex attribute "name").
     learn : bool
         Whether to learn the layer on the edges of the network instead of using the network as is.
     two_steps : bool
@@ -105,7 +105,7 @@ class Network:
         return None if names == list(range(len(names))) else names
 
     def matrix(self, name: str) -> Any:
-        """Return the weights as given, with the nodes in their own order."""
+        """Return the original weights, with the nodes in their own order."""
         if _is_networkx(self.graph):
             return _from_networkx(name, self.graph, self.weight)
         if _is_igraph(self.graph):
@@ -122,9 +122,9 @@ class Network:
         unknown = [label for label, place in zip(names, nodes, strict=True) if place < 0]
         if unknown:
             raise ValueError(
-                f"view {name!r}: node {unknown[0]!r} of the network is not an entity of the "
-                f"other views ({len(unknown)} such nodes): name the nodes by row labels, and "
-                "remove all other nodes"
+                f"view {name!r}: node {unknown[0]!r} of the network is not an entity in the "
+                f"other views ({len(unknown)} such nodes): use the row labels as node names, and "
+                "remove nodes that are not entities"
             )
         if len(set(nodes)) < len(nodes):
             raise ValueError(
@@ -167,7 +167,7 @@ class Network:
 @record
 @dataclass(frozen=True)
 class NetworkView(PairView):
-    """Symmetric edge weights >= 0 without loops. The layer is given, or learned near them.
+    """Symmetric edge weights >= 0 without loops. The layer is fixed, or learned close to them.
 
     A network has no distances.
     """

@@ -22,9 +22,9 @@ MOST_LEVELS = 100
 def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = None) -> Any:
     """Mark columns of a table as answers on a scale from low to high, such as a Likert scale.
 
-    The distance between two answers is the difference of their ranks, divided by the range of the
-    ranks. Each column therefore adds at most 1 to the squared distance of two rows. Marked columns
-    are never treated as skewed numbers or as unordered categories.
+    The distance between two answers is the difference between their ranks, divided by the range of
+    the ranks. Each column therefore adds at most 1 to the squared distance between two rows. Marked
+    columns are never treated as skewed numbers or as unordered categories.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
         the largest answer in any of the columns, or a well-known scale in words, such as "disagree"
         to "agree".
     columns : list of str, optional
-        Columns with answers on a scale. By default, those of the dict, or else all columns.
+        Columns with answers on a scale. By default, the columns in the dict, or else all columns.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def answer(name: str, cell: Any, levels: Mapping[str, Any]) -> Any:
 
 
 def scale_of(frame: Any, levels: Any) -> list[Any]:
-    """Return the levels of some columns: the given ones, or those of their answers."""
+    """Return the levels of some columns: the specified levels, or else those in their answers."""
     if levels is not None:
         texts = [level_text(level) for level in levels]
         if isinstance(levels, str) or len(texts) < 2 or len(set(texts)) < len(texts):
@@ -109,7 +109,7 @@ def scale_of(frame: Any, levels: Any) -> list[Any]:
     if levels is None:
         raise ValueError(
             f"the answers in columns {listed([str(name) for name in frame.columns])} are "
-            "neither whole numbers nor those of a well-known scale "
+            "neither whole numbers nor on a well-known scale "
             f"({listed(sorted(found))}); pass all possible answers, from low to high, as "
             "levels="
         )

@@ -44,9 +44,7 @@ class PairView(View):
         return replace(self.at(order), matrix=matrix, entities=present)
 
     def at(self, places: Indices) -> Self:
-        """Return the view with the additional data about every entity restricted to some of
-        them.
-        """
+        """Return the view with its additional data about entities restricted to some entities."""
         return self
 
     def again(self, rows: View | None, n_new: int) -> FeatureView:
@@ -86,7 +84,7 @@ class DistanceView(PairView):
     def without_clusters(
         self, normal: NDArray[np.float64], random_state: np.random.RandomState
     ) -> Self | None:
-        """Return the distances of one normal cloud, estimated from the points with these
+        """Return the distances within a single normal cloud, estimated from the points with these
         distances.
         """
         if not self.comparable:
@@ -94,7 +92,7 @@ class DistanceView(PairView):
         places = np.arange(self.n_rows) if self.entities is None else self.entities
         Z = self.matrix[places][:, places]
         if 2 * np.unique(row_keys(Z)).size <= len(Z):
-            return None  # a table of few categories looks like clusters
+            return None  # a table with few categories looks clustered
         means = Z.mean(axis=0)
         values, vectors = np.linalg.eigh((means[:, None] + means - Z - means.mean()) / 2)
         Y = normal[places][:, places] @ (vectors * np.sqrt(np.maximum(values, 0.0)))
@@ -114,16 +112,16 @@ class DistanceView(PairView):
     @property
     def described(self) -> str:
         if self.comparable:
-            return f"{self.kind} of all pairs"
-        return f"{self.kind} of {sparse.csr_array(self.matrix).nnz // 2} pairs"
+            return f"{self.kind} for all pairs"
+        return f"{self.kind} for {sparse.csr_array(self.matrix).nnz // 2} pairs"
 
     @property
     def made_from(self) -> str:
-        return f"the {self.kind} of pairs"
+        return f"the {self.kind} for pairs"
 
     @abstractmethod
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
-        """Return the squared distances of new entities to all entities of this view, from checked
+        """Return the squared distances of new entities to all entities in this view, from validated
         rows.
         """
 
@@ -140,7 +138,7 @@ class DistanceView(PairView):
 
 
 def square_space(X: Matrix) -> Square | Listed:
-    """Return the space of given squared distances, dense or sparse."""
+    """Return the space of precomputed squared distances, dense or sparse."""
     return Listed(X) if sparse.issparse(X) else Square(X)
 
 
@@ -156,7 +154,7 @@ def given_distances(new: FeatureView) -> NDArray[np.float64]:
 
 
 def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
-    """Return entities of a view without features. `rows` is the mask of the given ones."""
+    """Return entities of a view without features. `rows` says which were passed."""
     entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
     return FeatureView(name, np.zeros((n_new, 0)), entities)
 
@@ -165,7 +163,7 @@ def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
 
 
 def entries_of(X: Matrix) -> NDArray[np.float64]:
-    """Return the entries of a dense matrix, or the stored entries of a sparse one."""
+    """Return the entries of a dense matrix, or the stored entries of a sparse matrix."""
     return X.data if is_sparse(X) else X
 
 

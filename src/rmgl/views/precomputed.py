@@ -1,4 +1,4 @@
-"""`Precomputed`: a view given by distances, a kernel or similarities between the entities."""
+"""`Precomputed`: a view defined by distances, a kernel or similarities between the entities."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """A view given by a square matrix of distances or similarities between the entities.
+    """A view defined by a square matrix of distances or similarities between the entities.
 
-    RMGL does not scale the matrix. It learns the layer of the view from squared distances z_ij,
-    which it computes from the entries m_ij:
+    RMGL does not scale the matrix. It learns the view's layer from squared distances z_ij, which it
+    computes from the entries m_ij:
 
     | kind | z_ij |
     |---|---|
@@ -44,14 +44,14 @@ class Precomputed:
     | "kernel" | m_ii + m_jj - 2 m_ij |
     | "similarity" | the largest entry - m_ij |
 
-    In a sparse matrix, pairs that are not stored are far apart. Only stored pairs can carry weight,
-    and the layer is exact over them. A pair may be stored in one or both directions. Entities
-    without any pair are missing from the view.
+    In a sparse matrix, pairs that are not stored are treated as far apart. Only stored pairs can
+    carry weight, and the layer is exact over them. A pair may be stored in one or both directions.
+    Entities without any pair are treated as missing from the view.
 
     Parameters
     ----------
     matrix : array, DataFrame or sparse matrix of shape (N, N)
-        For `predict`, pass the rows of new entities against the fitted ones, of shape (n, N).
+        For `predict`, pass an (n, N) matrix of the entries between new and fitted entities.
     kind : {"distance", "squared", "kernel", "similarity"}
         Meaning of the entries; see the table above.
     diagonal : array of shape (n,), optional
@@ -148,7 +148,7 @@ class PrecomputedView(DistanceView):
         return self if self.loops is None else replace(self, loops=self.loops[places])
 
     def squared(self, given: Matrix, loops: NDArray[np.float64]) -> Matrix:
-        """Return squared distances from rows of the given kind.
+        """Return squared distances from rows of the specified kind.
 
         `loops` contains the kernel value of each row's entity with itself.
         """
@@ -198,7 +198,7 @@ class PrecomputedView(DistanceView):
             X = sparse.csr_array(X)
         elif sparse.issparse(X):
             raise ValueError(
-                f"view {self.name!r} was fitted on the {self.kind} of all pairs, but the new "
+                f"view {self.name!r} was fitted on the {self.kind} for all pairs, but the new "
                 "rows are sparse: pass all entries of the new rows"
             )
         if self.kind == "kernel":
@@ -265,7 +265,7 @@ def check_symmetric(name: str, what: str, X: NDArray[np.float64]) -> NDArray[np.
 def both_directions(name: str, what: str, X: sparse.csr_array) -> sparse.csr_array:
     """Return a sparse matrix with every pair in both directions, including zero entries.
 
-    If both directions are given, they must agree.
+    If both directions are stored, they must agree.
     """
     n = X.shape[0]
     if not X.nnz:

@@ -1,7 +1,7 @@
-"""Match columns of new rows with the fitted ones by name.
+"""Match the columns of new rows with the fitted columns by name.
 
-A column that new rows lack becomes a column of missing cells, and a column that the fit did not
-have is ignored. One warning for all views reports the numbers of both.
+A fitted column that the new rows lack becomes a column of missing cells, and a column not seen
+during fit is ignored. A single warning for all views reports the numbers of both.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from rmgl.views.features import FeatureView
 from rmgl.views.view import View
 
 MOST_ABSENT = 0.5
-"""Maximum share of the columns of a view that new rows may lack."""
+"""Maximum share of a view's columns that new rows may lack."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """Columns of new rows of one view, compared with those of the fit."""
+    """Columns of new rows in one view, compared with the columns seen during fit."""
 
     view: str
     known: tuple[str, ...]
-    """Columns of the fit."""
+    """Columns seen during fit."""
     places: NDArray[np.intp]
     """Position of each fitted column among the columns of the new rows, -1 if it is absent."""
     further: tuple[str, ...]
-    """Columns of the new rows that the fit did not have."""
+    """Columns of the new rows that were not seen during fit."""
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Columns of the fit that the new rows lack."""
+        """Fitted columns that the new rows lack."""
         return tuple(self.known[at] for at in np.flatnonzero(self.places < 0))
 
 
@@ -55,9 +55,7 @@ class NewRows:
     names: tuple[str, ...] | None
     """Names of the columns of the new rows."""
     pick: Callable[[Any, Match], Any]
-    """Function pick(given, match) that returns the new rows with the columns of the fit, in
-    order.
-    """
+    """Function pick(given, match) that returns the new rows with the fitted columns, in order."""
 
     @classmethod
     def of_table(cls, view: View, X: Any, names: tuple[str, ...] | None = None) -> NewRows:
@@ -72,9 +70,9 @@ class NewRows:
         return cls(view, rows, known, rows.columns, of_view_at)
 
     def match(self) -> Match | None:
-        """Find the fitted columns among those of the new rows.
+        """Find the fitted columns among the columns of the new rows.
 
-        Returns None if they are the same, or if names are absent or not unique. Columns are then
+        Returns None if they are the same, or if names are missing or not unique. Columns are then
         matched by position.
         """
         known, names, view = self.known, self.names, self.view
@@ -97,8 +95,8 @@ class NewRows:
         if len(found.absent) > MOST_ABSENT * len(known):
             raise ValueError(
                 f"view {view.name!r}: the new rows lack {len(found.absent):,} of the "
-                f"{len(known):,} columns of the fit ({listed(found.absent)}), more than half of "
-                "them: leave the view out, or name the columns as in the fit"
+                f"{len(known):,} columns seen during fit ({listed(found.absent)}), more than "
+                "half: leave the view out, or name the columns as in the fit"
             )
         return found
 
@@ -112,7 +110,7 @@ def names_of(view: View, X: Any) -> tuple[str, ...] | None:
 
 
 def with_fitted_columns(given: Iterable[NewRows]) -> list[Any]:
-    """Return new rows with the columns of the fit, in order, and warn about differences."""
+    """Return new rows with the fitted columns, in order, and warn about differences."""
     rows, matches = list[Any](), list[Match]()
     for new in given:
         found = new.match()
@@ -123,7 +121,7 @@ def with_fitted_columns(given: Iterable[NewRows]) -> list[Any]:
 
 
 def at(X: Any, found: Match) -> Any:
-    """Return the columns of a table or matrix in the order of the fit, with NaN for absent ones."""
+    """Return the columns of a table or matrix in fitted order, with NaN for missing columns."""
     there = found.places >= 0
     if hasattr(X, "iloc"):
         table = X.iloc[:, found.places[there]]
@@ -142,7 +140,7 @@ def at(X: Any, found: Match) -> Any:
 
 
 def of_view_at(rows: View, found: Match) -> FeatureView:
-    """Return new rows in the order of the fit, with missing cells for absent columns."""
+    """Return new rows in the order of the fit, with missing cells for missing columns."""
     features = rows.features
     assert features is not None, "only rows of features have column names"
     there, places = found.places >= 0, np.maximum(found.places, 0)
@@ -157,7 +155,7 @@ def of_view_at(rows: View, found: Match) -> FeatureView:
 
 
 def tell(matches: Sequence[Match]) -> None:
-    """Warn about absent and additional columns, once for all views."""
+    """Warn about missing and additional columns, once for all views."""
     lacking = [found for found in matches if found.absent]
     if lacking:
         views = "; ".join(
@@ -165,11 +163,13 @@ def tell(matches: Sequence[Match]) -> None:
             f"({listed(found.absent)})"
             for found in lacking
         )
-        warn_caller(f"the new rows lack columns of the fit, which count as missing cells: {views}")
+        warn_caller(
+            f"the new rows lack columns seen during fit, which count as missing cells: {views}"
+        )
     longer = [found for found in matches if found.further]
     if longer:
         views = "; ".join(
             f"{len(found.further):,} in view {found.view!r} ({listed(found.further)})"
             for found in longer
         )
-        warn_caller(f"columns of the new rows that the fit did not have are ignored: {views}")
+        warn_caller(f"columns of the new rows that were not seen during fit are ignored: {views}")

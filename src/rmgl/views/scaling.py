@@ -1,7 +1,7 @@
 """Scaling of one view: `choose_scale` chooses a scale from the data, and `fit_scaler` fits it.
 
 Sparse views stay sparse: only distances between rows matter, so their columns need no shift. In
-dense views, NaN marks a missing cell. It stays NaN, and ranges, means and lengths are computed from
+dense views, NaN marks a missing cell. It stays NaN, and ranges, means and norms are computed from
 the other cells.
 """
 
@@ -54,7 +54,7 @@ class Scaler:
     """Weight of the squared differences in each column. None for full weight."""
 
     def __call__(self, X: Matrix) -> Matrix:
-        """Scale the rows of the fit, or new ones. Returns X itself if nothing changes."""
+        """Scale the fitted rows or new rows. Returns X itself if nothing changes."""
         if self.levels is not None:
             return _indicators(X, self.levels)
         X = _roots(X, self.rooted) if self.roots else X
@@ -70,7 +70,7 @@ class Scaler:
         return _unit_rows(X) if self.unit else X
 
     def check(self, what: str, X: Matrix, most: float) -> None:
-        """Raise `Unsound` unless this scaler can have scaled the rows of a view to X."""
+        """Raise `Unsound` unless this scaler could have scaled the rows of a view to X."""
         width = X.shape[1]
         self._check_levels(what, width)
         columns = [c for c in (self.largest, self.span, self.shift) if c is not None]
@@ -79,9 +79,9 @@ class Scaler:
             raise Unsound(f"the scaler of {what} does not match its {width} columns")
         self._check_rooted(what, X)
         if self.parts is not None:
-            sound_numbers(f"the parts of the columns of {what}", self.parts, (width,))
+            sound_numbers(f"the column weights of {what}", self.parts, (width,))
             if not ((self.parts > 0) & (self.parts <= 1)).all():
-                raise Unsound(f"a part of a column of {what} is not > 0 and <= 1")
+                raise Unsound(f"a column weight of {what} is not > 0 and <= 1")
         *divisors, shift = columns or [np.zeros(0)]
         if not (np.abs(shift) <= most).all() or not all((d > 0).all() for d in divisors):
             raise Unsound(
@@ -108,12 +108,12 @@ class Scaler:
 
 
 def fit_scaler(name: str, X: Matrix) -> Scaler:
-    """Fit the scaler of the given name, or for the metric of that name, to a view."""
+    """Fit the named scaler, or the scaler for the named metric, to a view."""
     return {**SCALES, **METRICS}[name](X)
 
 
 def fit_mixed(name: str, X: Matrix, encoding: Encoding) -> Scaler:
-    """Fit the scaler of the given name to the measured columns of an encoded table.
+    """Fit the named scaler to the measured columns of an encoded table.
 
     Zeros and ones of categories are divided by the square root of 2. Two rows with different
     categories then have a squared distance of 1 there: 1/2 from the column of each.
@@ -169,7 +169,7 @@ def standard(X: Matrix) -> Scaler:
 
 
 def deviations_to_spans(deviation: Vector, low: Vector, high: Vector) -> Vector:
-    """Return the divisors of columns: their deviation, or infinity if they are constant."""
+    """Return the divisor of each column: its standard deviation, or infinity if it is constant."""
     return np.where(high - low > 4 * EPSILON, deviation, np.inf)
 
 
@@ -182,7 +182,7 @@ def root(X: Matrix) -> Scaler:
 
 
 def hellinger(X: Matrix) -> Scaler:
-    """Take square roots of the entries of counts, then scale rows to length one.
+    """Take square roots of counts, then scale rows to length one.
 
     Distances are Hellinger distances, up to a constant factor.
     """
@@ -222,7 +222,7 @@ METRICS = {"cosine": cosine, "correlation": correlation, "hellinger": hellinger,
 """Distances that are Euclidean after a transformation of the rows."""
 
 COUNTS_WIDTH = 100
-"""Minimum number of columns of a view with entries that can be treated as counts."""
+"""Minimum number of columns in a view whose entries can be treated as counts."""
 COUNTS_ZEROS = 0.7
 """Share of zeros beyond which the entries of a wide view are treated as counts."""
 FEW_NEGATIVE = 0.05
@@ -232,7 +232,7 @@ SKEWED = 1.0
 
 
 def choose_scale(X: Matrix, n_gaps: int = 0) -> tuple[str, str]:
-    """Choose a scale by the signs, zeros and skewness of a view, and return its name and the
+    """Choose a scale based on the signs, zeros and skewness of a view, and return its name and the
     reason.
 
     `n_gaps` is the number of missing cells, which are NaN.
@@ -258,30 +258,32 @@ def choose_scale_by(
     median_skewness: Callable[[], float],
     n_gaps: int = 0,
 ) -> tuple[str, str]:
-    """Choose a scale by the numbers of nonzero and negative entries, and by the skewness."""
+    """Choose a scale based on the numbers of nonzero and negative entries and on the skewness."""
     zeros = 1 - n_nonzero / (shape[0] * shape[1] - n_gaps)
     if zeros > COUNTS_ZEROS and shape[1] >= COUNTS_WIDTH and n_negative < FEW_NEGATIVE * n_nonzero:
         size = f"{zeros:.0%} zeros, {shape[1]} columns"
         if not n_negative:
             return "hellinger", f"no negative entries, {size}: counts"
-        signs = f"{n_negative / n_nonzero:.1%} of the others negative"
+        signs = f"{n_negative / n_nonzero:.1%} of the nonzero entries negative"
         return "unit", f"{signs}, {size}: weighted counts"
     if n_negative:
-        return "minmax", "negative entries"
+        return "minmax", "no square roots, because some entries are negative"
     skewness = median_skewness()
+    measured = f"median skewness {skewness:.1f}"
     if skewness > SKEWED:
-        return "root", f"no negative entries, columns skewed: median skewness {skewness:.1f}"
-    return "minmax", f"no negative entries, columns not skewed: median skewness {skewness:.1f}"
+        why = "no entry is negative and the columns are strongly skewed"
+        return "root", f"square roots, because {why}: {measured}"
+    return "minmax", f"no square roots, because the columns are not strongly skewed: {measured}"
 
 
 def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
-    """Choose the scale of a table with columns of several kinds, by its numbers, if it has any."""
+    """Choose the scale of a table with columns of several kinds, based on any numeric columns."""
     numbers, how, reason = X[:, encoding.numbers], "minmax", ""
     if numbers.size:
         how, reason = choose_scale(numbers, int(np.isnan(numbers).sum()))
     if how not in MIXED_SCALES:
         how, reason = "minmax", "many zeros"
-    given = f"numbers: {reason}; " if reason else ""
+    given = f"numeric columns: {reason}; " if reason else ""
     return how, f"{given}columns of several kinds, each adding at most 1 to a squared distance"
 
 
@@ -333,7 +335,7 @@ def column_ends(X: Matrix) -> tuple[Vector, Vector]:
 
 
 def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
-    """Divide every column by its largest absolute value. Return also this value and the range."""
+    """Divide every column by its largest absolute value. Also return this value and the range."""
     largest, low, high = bounded(*column_ends(X))
     X = _divide_columns(X, largest) if sparse.issparse(X) else X / largest
     return X, largest, low, high
@@ -379,7 +381,7 @@ def _largest_entries(X: Matrix) -> Vector:
 
 
 def _row_lengths(X: Matrix) -> Vector:
-    """Return the length of each row, as if its missing cells were like the others."""
+    """Return the norm of each row, as if its missing cells were like the others."""
     lengths: Vector = np.sqrt(np.asarray((X * X).sum(axis=1)).ravel())
     if np.isnan(lengths).any():
         present = np.maximum((~np.isnan(X)).sum(axis=1), 1)

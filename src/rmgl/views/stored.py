@@ -24,14 +24,14 @@ from rmgl.views.views import Views
 
 KINDS = (
     "a Dask array or DataFrame, a zarr array or group or its folder, a Parquet file or a folder of "
-    "them, an .npy file or an array in memory"
+    "Parquet files, an .npy file or an array in memory"
 )
 
 
 def read_stored(data: Any, labeled: bool = False) -> Any:
     """Read all stored views into this process. Other views are returned unchanged.
 
-    The row labels of stored tables are dropped unless `labeled`, because they may repeat among the
+    The row labels of stored tables are dropped unless `labeled`, because they may repeat across the
     parts of a table.
     """
     if isinstance(data, Views) or not has_stored(data):
@@ -39,13 +39,13 @@ def read_stored(data: Any, labeled: bool = False) -> Any:
     named = named_views(data)
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
-        raise ValueError(f"view names must differ, but they are {names}: rename the repeated ones")
+        raise ValueError(f"view names must differ, but they are {names}: rename the duplicates")
     views = {name: in_memory(name, X, labeled) for name, X in named}
     return views if isinstance(data, Mapping) or names != ["view_0"] else views["view_0"]
 
 
 def named_views(data: Any) -> Named:
-    """Name the views, and replace zarr groups by their arrays. A single view is called view_0."""
+    """Name the views, and replace zarr groups with their arrays. A single view is called view_0."""
     if isinstance(data, Mapping):
         items = [(str(name), X) for name, X in data.items()]
     elif not is_zarr(data) and (is_collection_of_views(data) or isinstance(data, list | tuple)):
@@ -199,13 +199,12 @@ def opened_zarr(name: str, path: Path) -> Any:
         return zarr.open(str(path.absolute()), mode="r")
     except (ValueError, OSError) as error:
         raise ValueError(
-            f"view {name!r}: {path} is neither a zarr array nor a group of them ({error}): use "
-            f"{KINDS}"
+            f"view {name!r}: {path} is neither a zarr array nor a zarr group ({error}): use {KINDS}"
         ) from error
 
 
 def with_groups(named: Named) -> Named:
-    """Replace zarr groups by their 2-D arrays, under their own names if it is the only view."""
+    """Replace zarr groups with their 2-D arrays, under their own names if a group is alone."""
     views = []
     for name, X in named:
         is_folder = isinstance(X, os.PathLike) and is_zarr_folder(Path(X))

@@ -1,11 +1,11 @@
-"""`View`: the interface of every kind of view. Code outside of a kind never checks for the kind.
+"""`View`: the interface of every kind of view. Code outside a kind never checks for the kind.
 
 A view has one matrix with a row for every entity: its features (`rmgl.views.features`), the weights
 of its edges (`rmgl.views.network`), or its squared distances to all entities
 (`rmgl.views.precomputed`). An entity may be missing from the view; its row is then zero, and it is
-not among the `entities`. To add a kind, derive a dataclass from one of these or from `View`,
-register it as a record so that models with it can be saved, and create it in `to_view` of the
-object that users pass (`GivenView`).
+not among the `entities`. To add a kind, derive a dataclass from the view in one of these modules or
+from `View`, register it as a record so that models with it can be saved, and create it in the
+`to_view` method of the object that users pass (`GivenView`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.intp]
 Comparing: TypeAlias = Callable[["FeatureView"], NDArray[np.float64]]
-"""Function compare(new): squared distances of new entities to the fitted ones, (n, N)."""
+"""Function compare(new): squared distances of new entities to the fitted entities, (n, N)."""
 
 
 @runtime_checkable
@@ -46,7 +46,7 @@ class GivenView(Protocol):
     """
 
     def to_view(self, name: str, observed: Mask | None) -> View:
-        """Return the checked view. Entities that are not `observed` are missing (None for all)."""
+        """Validate and return the view. Entities not `observed` are missing (None for all)."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class View(ABC):
 
     @property
     def n_missing(self) -> int:
-        """Number of entities that are missing from the view, without rows of zeros."""
+        """Number of entities that are missing from the view, not counting rows of zeros."""
         return self.n_rows - self.n_own - self.n_empty
 
     @property
@@ -105,7 +105,7 @@ class View(ABC):
         return np.asarray(np.asarray((self.matrix != 0).sum(axis=1)).ravel() > 0)
 
     def without_empty(self, filled: Mask, anywhere: Mask) -> Self:
-        """Return the view with rows of zeros as missing rows, if that is their meaning.
+        """Return the view with rows of zeros treated as missing, if that is their meaning.
 
         `filled` and `anywhere` are masks of the entities with a nonzero row here, and in any view.
         """
@@ -138,10 +138,10 @@ class View(ABC):
         """Return the positions of the observed entities in another order (None for all)."""
         return None if self.entities is None else np.sort(np.argsort(order)[self.entities])
 
-    # The data of canonical order (`rmgl.views.canonical`)
+    # The data for the canonical order (`rmgl.views.canonical`)
 
     def projected(self, salt: int) -> Vector:
-        """Project each row on a random direction. Zero if rows are about pairs of entities."""
+        """Project each row onto a random direction. Zero if rows are about pairs of entities."""
         return np.zeros(self.n_rows)
 
     def keys(self, some: Indices, salt: int) -> Keys:
@@ -191,7 +191,7 @@ class View(ABC):
         return None
 
     def variance(self) -> float:
-        """Return the total variance: half the mean squared distance of two random entities."""
+        """Return the total variance: half the mean squared distance between two random entities."""
         return float(self.own().mean() / 2)
 
     def halves(self) -> Halves | None:
@@ -204,9 +204,9 @@ class View(ABC):
         return None if halves is None else halves.reliability()
 
     def wanted(self, alpha: float, asked: Any) -> Any:
-        """Return the pairs that may become edges for a given alpha. None if the pairs are given.
+        """Return the pairs that may become edges for a given alpha. None if the pairs are fixed.
 
-        The result is one of those of `rmgl.edges.resolve`.
+        The result has one of the forms that `rmgl.edges.resolve` returns.
         """
         return "all" if self.comparable else None
 
@@ -215,8 +215,8 @@ class View(ABC):
     ) -> View | None:
         """Return a view of the same kind without clusters. None if there is no such view.
 
-        `normal` has one row and one column of standard normal numbers per entity. It is the same
-        for all views, which preserves the relations between them.
+        `normal` has one row and one column of standard normal values per entity. It is the same for
+        all views, which preserves the relations between them.
         """
         return None
 
@@ -233,19 +233,19 @@ class View(ABC):
         """Content of the view, for reports."""
 
     def check_scale(self, how: str) -> None:
-        """Raise a ValueError if a scale given for this view alone does not apply to it."""
+        """Raise a ValueError if a scale specified for this view alone does not apply to it."""
         if how not in ("auto", "none"):
             raise ValueError(
                 f"scale={how!r} does not apply to view {self.name!r}: networks and distances "
-                "are not scaled; leave scale= out for this view"
+                "are not scaled; leave out scale= for this view"
             )
 
     def choose_scale(self, how: str) -> tuple[str, str]:
         """Return the name of the scale and the reason for it."""
-        return self.words, f"given, not scaled: {self.described}"
+        return self.words, f"user-supplied, not scaled: {self.described}"
 
     def scaled(self, how: str) -> Self:
-        """Return the view scaled by the scale of the given name, with the scaler for new rows."""
+        """Return the view on the named scale, with the scaler for new rows."""
         return self
 
     def scaled_by(self, scaler: Scaler, check: bool = True) -> Self:
@@ -258,7 +258,7 @@ class View(ABC):
     def check_metric(self, how: str, by_name: bool) -> None:
         """Raise a ValueError if a metric does not apply to this view.
 
-        `by_name` indicates whether the metric was given for this view alone.
+        `by_name` indicates whether the metric was specified for this view alone.
         """
         if by_name and how not in ("euclidean", self.words):
             raise ValueError(
@@ -277,14 +277,14 @@ class View(ABC):
 
     @property
     def made_from(self) -> str:
-        """Kind of data from which the view was made, for errors."""
+        """Kind of data from which the view was created, for errors."""
         return "rows of features"
 
     @abstractmethod
     def new(self, rows: View | None, n_new: int, given: Any = None) -> FeatureView:
         """Return new entities, one row each, in the form needed by `comparing` and `rmgl.placing`.
 
-        `rows` contains checked numbers (None if no new entity is in the view), and `given` the
+        `rows` contains validated numbers (None if no new entity is in the view), and `given` is the
         user's input.
         """
 
@@ -296,7 +296,7 @@ class View(ABC):
     def comparing(self) -> Comparing:
         """Return the function that measures squared distances of new entities to this view.
 
-        A distance is infinite if the pair is not given.
+        Distances of pairs that are not stored are infinite.
         """
 
     # Descriptions
@@ -368,12 +368,12 @@ class View(ABC):
         A kind of view without features returns rows without columns.
         """
 
-    # Checks of what comes from outside
+    # Checks of outside data
 
     def check(self, n_rows: int, most: float = np.inf) -> None:
         """Raise `Unsound` unless the view is valid and no number is above `most`.
 
-        Its arrays may have changed since it was made.
+        Its arrays may have changed since it was created.
         """
         what = f"view {self.name!r}"
         if sparse.issparse(self.matrix):
@@ -385,7 +385,7 @@ class View(ABC):
             raise Unsound(f"{what} has numbers above {most:.0e}")
         if self.n_rows != n_rows:
             raise Unsound(
-                f"{what} has {self.n_rows} rows, but {n_rows} were expected: make the views "
+                f"{what} has {self.n_rows} rows, but {n_rows} were expected: create the views "
                 "again from your data"
             )
         if self.entities is not None:

@@ -40,7 +40,7 @@ sparse.
 DISTANCES: dict[str, Callable[[View, int], View]] = {"jaccard": JaccardView.of_rows}
 """Metrics that are not Euclidean distances of transformed rows.
 
-Function make(view, n_views) that makes a view of distances from a view of rows.
+Function make(view, n_views) that creates a view of distances from a view of rows.
 """
 
 
@@ -75,16 +75,16 @@ class Views:
         columns: Sequence[tuple[str, ...] | None] = (),
         encodings: Mapping[str, Encoding | None] | None = None,
     ) -> Views:
-        """Make views from a list, tuple or dict of 2-D inputs, or from column `blocks` of one
+        """Create views from a list, tuple or dict of 2-D inputs, or from column `blocks` of one
         input.
 
         Rows that are NaN in every column, or False in the masks `observed`, are missing from their
-        view. `align` matches tables by their row labels: "outer" keeps every entity of any table,
-        "inner" those of all tables. A view needs at least `least` rows. Unless `everyone` is False,
-        every entity needs a view. `index` and `columns` name the rows and columns of arrays, which
-        have no names of their own. Single cells that are NaN are missing. Columns of tables that
-        are not numbers are encoded (`rmgl.views.encoding`), with the `encodings` of the views of a
-        fit, if given.
+        view. `align` matches tables by their row labels: "outer" keeps the entities in any table,
+        and "inner" keeps those in all tables. A view needs at least `least` rows. Unless `everyone`
+        is False, every entity must be in at least one view. `index` and `columns` name the rows and
+        columns of arrays, which have no names of their own. Individual cells that are NaN are
+        missing. Table columns that are not numeric are encoded (`rmgl.views.encoding`), with the
+        `encodings` of fitted views, if specified.
         """
         if isinstance(data, Views):
             refuse_options({"observed": observed, "align": align, "views": blocks})
@@ -197,7 +197,7 @@ class Views:
 
     @property
     def recognized(self) -> tuple[str, ...]:
-        """Names of views that were given as features and look like networks."""
+        """Names of views that were passed as features and look like networks."""
         return tuple(
             view.name for view in self if view.rows is not None and looks_like_network(view.rows)
         )
@@ -219,7 +219,7 @@ class Views:
 
     @property
     def n_missing(self) -> tuple[int, ...]:
-        """Number of entities missing from each view, without rows of zeros."""
+        """Number of entities missing from each view, not counting rows of zeros."""
         return tuple(view.n_missing for view in self)
 
     def refuse_gaps(self, advice: str) -> None:
@@ -227,10 +227,10 @@ class Views:
         for view in self:
             refuse_gaps(view.name, view.gaps, advice)
 
-    # Other views from these
+    # Views derived from these
 
     def each(self, change: Callable[..., View], *given: Sequence[Any]) -> Views:
-        """Return the views, each changed using its entry of each `given` sequence."""
+        """Return the views, each changed with its entry in each of the `given` sequences."""
         changed = (change(*of_view) for of_view in zip(self.views, *given, strict=True))
         return replace(self, views=tuple(changed))
 
@@ -261,7 +261,7 @@ class Views:
         return self.each(lambda view, names: view.with_columns(names), columns) if columns else self
 
     def without_empty_rows(self) -> Views:
-        """Return the views with rows of zeros as missing rows, if that is their meaning.
+        """Return the views with rows of zeros treated as missing, if that is their meaning.
 
         A row that is zero in every view is kept.
         """
@@ -294,7 +294,7 @@ class Views:
 
         return self.each(compress, zeros)
 
-    # Scales and metrics, given once for all views, or once per view
+    # Scales and metrics, specified once for all views, or once per view
 
     def scaled(self, scale: Any) -> Views:
         """Scale the views by "auto", a name in `rmgl.views.scaling.SCALES`, or one name per
@@ -303,7 +303,7 @@ class Views:
         return self.scaled_as([how for how, _ in self.choose_scales(scale)])
 
     def scaled_as(self, scales: Sequence[str]) -> Views:
-        """Scale the observed rows of each view by the scale of the given name."""
+        """Scale the observed rows of each view to the named scale."""
         return self.each(lambda view, how: view.scaled(how), scales)
 
     def with_metrics(self, metric: Any) -> Views:
@@ -363,7 +363,7 @@ class Views:
 
 
 def refuse_options(options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if an option is given that applies only to arrays and tables."""
+    """Raise a ValueError if any of these options, which only arrays and tables have, is set."""
     given = [f"{name}=" for name, value in options.items() if value is not None]
     if given:
         raise ValueError(

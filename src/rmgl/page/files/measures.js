@@ -72,7 +72,7 @@ function makeSortable(table) {
   const titles = [...table.tHead.rows[0].cells];
   table.classList.add("sortable");
   titles.forEach((title, column) => {
-    if (!title.textContent || table.tBodies[0].rows[0].cells[column].querySelector("svg")) return;  // pictures have no order
+    if (!title.textContent || table.tBodies[0].rows[0].cells[column].querySelector("svg")) return;  // figures have no order
     const button = document.createElement("button");
     button.type = "button"; button.className = "sort";
     button.append(...title.childNodes);

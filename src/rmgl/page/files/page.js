@@ -1,5 +1,5 @@
 (async () => {
-  const original = document.documentElement.outerHTML;  // before anything is drawn: what a download of the page begins with
+  const original = document.documentElement.outerHTML;  // before anything is drawn: the basis for downloads of the page
   const UNKNOWN = 255, NOTHING = 65535, LISTED = 200, NEIGHBORS = 40;
   const LIGHT = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A900", "#000000", "#7F3C8D", "#8C8C8C"];
   const DARK = ["#4FA8E0", "#E69F00", "#1FBF92", "#F07A2B", "#E29BC3", "#8ACDF5", "#D6C72B", "#FFFFFF", "#B77BC9", "#A0A0A0"];
@@ -98,7 +98,7 @@
     if (!groups.has(choice.group)) { groups.set(choice.group, make("optgroup", {label: choice.group})); byId("color").append(groups.get(choice.group)); }
     groups.get(choice.group).append(option);
   });
-  function setEnds(choice) {  // of a feature: the colors end where one percent of the values are beyond
+  function setEnds(choice) {  // for a feature: one percent of the values lie beyond each end of the color scale
     if (choice.kind !== "numbers" || choice.low !== undefined) return;
     const sorted = Float64Array.from(points.map(choice.of).filter((value) => !Number.isNaN(value))).sort();
     choice.low = sorted[Math.floor(0.01 * (sorted.length - 1))]; choice.high = sorted[Math.ceil(0.99 * (sorted.length - 1))];
@@ -118,7 +118,7 @@
     return found;
   }
 
-  // ---- pictures ----
+  // ---- figures ----
   await Promise.all(facts.figures.map((item) => Bokeh.embed.embed_item(item)));
   const model = (name) => { for (const doc of Bokeh.documents) { const found = doc.get_model_by_name(name); if (found) return found; } return null; };
   const source = model("points"), edges = model("edges"), rings = model("rings");
@@ -166,7 +166,7 @@
     } else if (choice.kind === "categories") {
       choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
       if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
-    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} in the picture denote the clusters` : `the numbers in the picture denote the ${facts.levels[choice.level]} clusters of this resolution`);
+    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} in the map denote the clusters` : `the numbers in the map denote the ${facts.levels[choice.level]} clusters of this resolution`);
   }
   function paint() {
     const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
@@ -260,7 +260,7 @@
     showCounts();
     byId("selection").replaceChildren();
     clearTimeout(waiting);
-    waiting = setTimeout(showSelection, 150);  // a lasso calls this at every move
+    waiting = setTimeout(showSelection, 150);  // a lasso calls this on every move
     const clusters = new Set(selection.map((at) => arrays.cluster[at]));
     if (clusters.size === 1) showCluster([...clusters][0]);
   }
@@ -354,8 +354,8 @@
   function featureTable(found, cluster) {
     if (!found.length) return make("p", {class: "note"}, "No features available.");
     const rows = found.map((row) => [row.feature, row.view, `${row.effect > 0 || row.effect === "∞" ? "+" : ""}${digits(row.effect)}`, shown(row.inside, row.kind), shown(row.outside, row.kind), digits(row.auc), histogram(row.values, row.kind, cluster)]);
-    const units = facts.own_units ? "" : " Values are scaled as in the fit.", member = cluster === null ? "a selected entity" : "a member";
-    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often ${member} has a larger value than another entity (0.5: no difference).${units} Distributions: ${cluster === null ? "the selection" : "the cluster"} in color, all others in gray.`;
+    const units = facts.own_units ? "" : " Values are scaled as in the fit.", [member, other] = cluster === null ? ["a selected entity", "an unselected one"] : ["a member", "a non-member"];
+    const caption = `Effect size: the difference between the means inside and outside, in standard deviations. AUC: how often ${member} has a larger value than ${other} (0.5: no difference).${units} Distributions: ${cluster === null ? "the selection" : "the cluster"} in color, all others in gray.`;
     return table(caption, ["Feature", "View", "Effect size", "Mean inside", "Mean outside", "AUC", "Distribution"], rows, "", "cards");
   }
   const featuresOf = (cluster, view) => facts.clusters[cluster].features.filter((row) => view === "" || row.view === view).slice(0, 8);
@@ -415,7 +415,7 @@
       const word = field.value.trim();
       if (word) clusterWords[cluster] = word; else delete clusterWords[cluster];
       paintNames(); paint();
-      kept.textContent = "The name is kept if you download the page.";
+      kept.textContent = "Download the page to keep the name.";
     };
     const kept = make("span", {class: "note", role: "status"});
     return make("form", {class: "controls", id: "naming", onsubmit: rename}, make("label", {}, "Name ", field), make("button", {type: "submit"}, "Rename"),
@@ -426,7 +426,7 @@
     for (const part of document.querySelectorAll("[data-short-name]")) part.textContent = shortName(Number(part.dataset.shortName));
     for (const item of model("curves")?.items ?? []) item.label = {value: shortName(item.renderers[0].tags[0])};
   }
-  function downloadPage() {  // the page as it was opened, with the names in place of those that it had
+  function downloadPage() {  // the page as it was opened, with the current names
     const mark = '<script type="application/json" id="cluster-names">', begin = original.indexOf(mark) + mark.length, end = original.indexOf("</", begin);
     const words = JSON.stringify(clusterWords).replaceAll("<", "\\u003c");
     download(`<!DOCTYPE html>\n${original.slice(0, begin)}${words}${original.slice(end)}`, "text/html", "report.html");
@@ -479,7 +479,7 @@
   paint();
   // ---- pointer: show the name of the nearest point, and select it on click ----
   const plotView = () => Bokeh.index.get_one(model("plot"));
-  // Bokeh ignores a drag that begins outside the points and fails at its next step, so such a drag begins at the edge
+  // Bokeh ignores a drag that begins outside the frame and fails on its next step, so move the start of the drag to the edge
   for (const tool of plotView().tool_views.values()) {
     const begin = tool._pan_start;
     if (begin) tool._pan_start = function (event) {
