@@ -88,8 +88,8 @@ print(
     f"concatenated views {theirs:.3f}."
 )
 print(
-    f"{model.placed_.size} cells were placed after the fit. Trust in the "
-    f"clusters: {model.report_.trust}."
+    f"{model.placed_.size} cells were placed after the fit. Verdict on "
+    f"the clusters: {model.report_.trust}."
 )
 print(
     "\n".join(f"The report warns: {warning}." for warning in model.report_.warnings)

@@ -648,7 +648,7 @@ def test_the_demo_prints_layers_and_scores(small_digits, capsys):
     }
     assert scores.keys() == {"NMI", "accuracy"}
     assert all(0.5 < score <= 1 for score in scores.values())
-    assert "Trust: " in out
+    assert "Verdict: " in out
     assert "written: " not in out
 
 

@@ -51,7 +51,7 @@ def test_listing_the_attributes_of_a_model_makes_no_report(planted_model, monkey
 
 def test_a_report_that_was_made_is_shown(planted_model):
     word = planted_model.report_.trust.word
-    assert f"trust {word}" in planted_model._repr_html_()
+    assert f"verdict: {word}" in planted_model._repr_html_()
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_it_opens_without_trouble_and_fits_the_window(browser, page, digits_show
         f"{digits_shown[0].n_clusters_} clusters of 250 entities in 3 views"
         in window.inner_text("h1")
     )
-    assert window.inner_text("#verdict .badge").startswith("Trust:")
+    assert window.inner_text("#verdict .badge").startswith("Verdict:")
     assert window.locator(".tile").count() == 4
     assert window.evaluate("getComputedStyle(document.body).backgroundColor") == (
         "rgb(20, 23, 27)" if scheme == "dark" else "rgb(245, 246, 248)"

@@ -449,7 +449,7 @@ def test_columns_that_cannot_be_compared_are_said_on_the_page(planted_model):
     assert verdict_on(found).endswith("None of them could be compared.")
     content = content_of(model.fitted_, model.report_, Given(associations=found))
     section = associations_section(content)
-    assert "Not compared: no event happened." in section
+    assert "Not compared: no event occurred." in section
     assert "not reached" in section
 
 

@@ -128,7 +128,7 @@ def test_rows_are_matched_by_id(model, table):
     some = model.associate(shuffled.iloc[:-10], **SURVIVAL)
     assert (some.n_absent, some.n_unknown) == (10, 0)
     assert all(row.n_missing == 10 for row in some)
-    assert "the table lacks 10 of 90 entities" in str(some)
+    assert "10 of the 90 entities are missing from the table" in str(some)
     kept = table.index.isin(shuffled.index[:-10])
     alone = compare_numbers(table["age"].to_numpy()[kept], model.labels_[kept])
     assert some["age"].p_value == pytest.approx(alone.p_value)
@@ -415,7 +415,7 @@ def test_what_is_no_table_is_refused(model):
     [
         (lambda t: t.assign(months=t["months"].where(t.index != "p8")), 1, ""),
         (lambda t: t.assign(died=t["died"].where(t.index != "p8")), 1, ""),
-        (lambda t: t.assign(died=0), 0, "not compared: no event happened"),
+        (lambda t: t.assign(died=0), 0, "not compared: no event occurred"),
         (lambda t: t.assign(months=4.0, died=1), 0, "not compared: only one cluster is at risk"),
         (lambda t: t.assign(months=np.nan), 90, "not compared: no entity has a value"),
     ],

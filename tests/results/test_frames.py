@@ -97,7 +97,7 @@ def test_reports(model):
     assert ((frame.chance >= 0) & (frame.chance <= frame.inside)).all()
     assert NASTY in shown(model.report_)
     text = model.report_._repr_html_()
-    assert "Trust:" in text
+    assert "Verdict:" in text
     assert text.count("<li>") == len(model.report_.warnings)
 
 

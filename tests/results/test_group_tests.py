@@ -152,7 +152,7 @@ def test_tests_without_a_difference_are_significant_one_time_in_twenty():
         (lambda: compare_categories(np.ones(4), np.array([0, 0, 1, 1])), "all values are equal"),
         (
             lambda: compare_survival(np.arange(4.0), np.zeros(4, bool), np.array([0, 0, 1, 1])),
-            "no event happened",
+            "no event occurred",
         ),
         (
             lambda: compare_survival(np.ones(4), np.ones(4, bool), np.array([0, 0, 1, 1])),

@@ -260,7 +260,7 @@ def test_the_text_says_in_its_second_line_how_far_to_trust_it():
     lines = str(
         report(trust=Trust("poor", [said("first", "poor"), said("second", "poor")]))
     ).splitlines()
-    assert lines[1] == "Trust: poor. First; second."
+    assert lines[1] == "Verdict: poor. First; second."
     assert "Trust" not in str(report())
 
 

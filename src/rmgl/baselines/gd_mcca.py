@@ -41,7 +41,7 @@ class GDMCCA(Baseline):
     gamma : float >= 0
         Weight of the graph; larger values give smoother directions, and 0 is plain multi-view CCA.
     epsilon : float > 0
-        Ridge of the kernels, relative to the mean squared singular value of each view.
+        Ridge term added to the kernels, relative to the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix
         The common graph, with similarities S. Its Laplacian is diag(A 1) - A, where A is the
         symmetrized affinity D^-1 S. A view name stands for S = X X' of that view with columns

@@ -278,7 +278,7 @@ def inspect(
 ) -> None:
     """Show how each file would be read, without fitting a model.
 
-    INPUTS are files as for `rmgl cluster`. Prints their rows, row ids, columns by kind, missing
+    INPUTS are files as for `rmgl cluster`. Prints their rows, row ids, columns by type, missing
     cells and proposed scaling.
     """
     selection = Selection(columns=columns, drop=drop, views=split, sheets=sheets)

@@ -122,7 +122,7 @@ def summary(model: RMGL, seconds: tuple[float, float], associations: Association
         f"{len(model.labels_)} rows, {plural(len(model.view_names_), 'view')}, "
         f"{model.n_clusters_} clusters in {seconds[0]:.1f} s (fit {seconds[1]:.1f} s)",
         layer_table(model),
-        f"Trust: {model.report_.trust}",
+        f"Verdict: {model.report_.trust}",
     ]
     return "\n".join(lines if associations is None else [*lines, str(associations)])
 
@@ -302,7 +302,7 @@ def demo(output: Output | None, jobs: int) -> None:
         f"{'converged' if model.converged_ else 'not converged'} in {model.n_iter_} rounds, "
         f"{seconds:.1f} s"
     )
-    click.echo(f"Trust: {model.report_.trust}")
+    click.echo(f"Verdict: {model.report_.trust}")
     click.echo("Compared with the true digits, which were not used:")
     click.echo(f"NMI       {normalized_mutual_info_score(data.target, model.labels_):.4f}")
     click.echo(f"accuracy  {clustering_accuracy(data.target, model.labels_):.4f}")

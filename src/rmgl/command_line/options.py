@@ -315,7 +315,7 @@ OUTCOME = under(
     ),
     option(
         "--event",
-        "Column in --outcome: whether the event happened at the end of that time (1 or 0, true or "
+        "Column in --outcome: whether the event occurred at the end of that time (1 or 0, true or "
         "false).",
         metavar="COLUMN",
     ),

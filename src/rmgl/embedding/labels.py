@@ -108,10 +108,10 @@ def as_met(labels: Indices, n_clusters: int) -> Indices:
 def label_with_known(
     rows: Floats, found: Indices, known: Indices, n_clusters: int, aside: Mask | None = None
 ) -> Indices:
-    """Adapt the labels `found` without known labels to agree with the known ones (-1: unknown).
+    """Adjust `found`, computed without the known labels, to agree with these labels (-1: unknown).
 
-    The clusters that k-means found are matched with the classes so that most known labels agree.
-    k-means continues from there, with the mean of the known rows of a class as its first center,
+    The k-means clusters are matched to the classes so that as many known labels as possible agree.
+    k-means continues from there, with the mean of the known rows of each class as its initial center,
     and known labels stay fixed. Rows in `aside` do not affect the centers.
     """
     labels = matched(found, known, n_clusters)

@@ -111,7 +111,7 @@ class Presenter(FittedClusterer):
             names and by how they order the entities.
         time, event : names of two columns, optional
             Survival data. `time` is how long each entity was observed (a number >= 0, or a
-            duration). `event` indicates whether the event happened at that time (true or false, or
+            duration). `event` indicates whether the event occurred at that time (true or false, or
             1 or 0).
         pairwise : bool, default False
             Whether to also compare pairs of clusters, with the same tests.

@@ -184,7 +184,7 @@ def trust_in_short(model: FittedModel, report: Report | None, n_doubtful: int) -
     if report is None:
         unknown = "The reliability of these clusters has not been assessed yet."
         return [element("p", element("b", "RMGL. "), unknown)]
-    trust = element("b", f"RMGL, trust {trust_word(report)}. ")
+    trust = element("b", f"RMGL, verdict: {trust_word(report)}. ")
     said = [element("p", trust, verdict(model, report, n_doubtful)[0])]
     if report.warnings:
         said.append(element("ul", *(element("li", warning) for warning in warnings_of(report))))

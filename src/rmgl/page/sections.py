@@ -54,7 +54,7 @@ def verdict_section(content: Content) -> Html:
             else "",
             element(
                 "p",
-                element("span", f"Trust: {word}", class_=f"badge {word}"),
+                element("span", f"Verdict: {word}", class_=f"badge {word}"),
                 " ",
                 sentences[0],
                 class_="verdict",

@@ -100,7 +100,7 @@ class Batch:
         """List the nodes with the smallest thresholds t, from the squared distances to all nodes.
 
         Other nodes get no weight while u is below `cut`. In the plain neighbor layer, all nodes are
-        listed if ties with the nearest ones would be missing.
+        listed if nodes tied with the nearest ones would otherwise be left out.
         """
         neighbors = np.broadcast_to(np.arange(distances.shape[1]), distances.shape)
         everyone = self._edges(rows, neighbors, distances, distances == 0)

@@ -23,7 +23,7 @@ MOST_SINGLE = 2000
 DRAWS = 20
 """Number of draws, each of which leaves out a fifth of the entities."""
 FEWER_DRAWS = 4
-"""Number of draws with more than 50,000 entities, when each draw takes as long as the embedding."""
+"""Number of draws for more than 50,000 entities, when each draw takes as long as the embedding."""
 MOST_WRITTEN = 12
 """Maximum number of clusters for which every cell shows its share."""
 Draws = Iterable[tuple[Indices, Indices]]
@@ -76,13 +76,13 @@ def coclustering_data(
     ----------
     model : fitted RMGL
     by_cluster : bool, optional
-        Whether to count by cluster instead of by entity. By default, this is done with more than
+        Whether to count by cluster instead of by entity. By default, this is done for more than
         2000 entities.
     n_draws : int, optional
-        Number of draws. The default is 20, or 4 with more than 50,000 entities. More draws give
-        finer shares and take longer.
+        Number of draws. The default is 20, or 4 for more than 50,000 entities. More draws give
+        more precise shares but take longer.
     random_state : int, default 0
-        Seed of the draws.
+        Seed for the draws.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def coclustering_data(
     everyone = np.setdiff1d(np.arange(fitted.n_rows), np.union1d(fitted.fragments, fitted.placed))
     if fitted.n_clusters < 2 or everyone.size < MEMBERS * fitted.n_clusters:
         raise ValueError(
-            f"the model has {fitted.n_clusters} clusters of {everyone.size} entities, but "
-            "leaving some out needs at least two clusters, with an average of at least "
+            f"the model has {fitted.n_clusters} clusters and {everyone.size} entities, "
+            "but leaving some out requires at least two clusters, with an average of at least "
             "two entities per cluster"
         )
     if n_draws is None:

@@ -43,9 +43,9 @@ def embedding_data(
         "neighbors" keeps neighbors together and all others apart, like t-SNE, but faster. "tsne" is
         t-SNE, "pca" is the fastest method, and "last" uses the last two columns, as in the paper.
     random_state : int, default 0
-        Seed of "neighbors" and "tsne".
+        Seed for "neighbors" and "tsne".
     progress : function, optional
-        Called with the fraction of "neighbors" that is finished.
+        Called with the completed fraction of the "neighbors" computation.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def heatmap_data(
     explanation: Explanation | None = None,
     random_state: int = 0,
 ) -> HeatMap:
-    """Choose the most distinguishing features of every view, and order entities by cluster.
+    """Choose the most distinctive features of each view, and order entities by cluster.
 
     In each view, the clusters take turns selecting features. Each cluster selects the feature with
     its largest effect size among those not selected yet. Features are ordered by the cluster in
@@ -61,7 +61,7 @@ def heatmap_data(
         Table returned by `explain`, with effect sizes and names of features. By default, it is
         computed from the rows that the model keeps.
     random_state : int, default 0
-        Seed of the sample.
+        Seed for the sample.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def plot_heatmap(
     random_state: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot the most distinguishing features of every view as a heat map, with entities ordered by
+    """Plot the most distinctive features of each view as a heat map, with entities ordered by
     cluster.
 
     The bars on top show the clusters and the additional columns. Below them is one block per view.

@@ -68,7 +68,7 @@ def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
     ----------
     model : fitted RMGL
     random_state : int, default 0
-        Seed of the sample.
+        Seed for the sample.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 Unlike the features of the fit (`rmgl.results.explain`), these columns were not used to find the
 clusters, so tests on them are valid. `rmgl.results.group_tests` contains the tests, and
 `rmgl.results.survival` the test for survival. The p-values of all columns are corrected together by
-the Benjamini-Hochberg method: among columns with a q-value of at most 0.05, one in twenty is
+the Benjamini-Hochberg method: among columns with a q-value of at most 0.05, at most one in twenty is
 expected to be a false discovery.
 """
 

@@ -137,7 +137,7 @@ class Associations:
         """Return sentences about entities and rows that could not be matched."""
         said = []
         if self.n_absent:
-            said.append(f"the table lacks {self.n_absent:,} of {self.n_entities:,} entities")
+            said.append(f"{self.n_absent:,} of the {self.n_entities:,} entities are missing from the table")
         if self.n_unknown:
             rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
             said.append(f"{self.n_unknown:,} {rows} not in the fit and were ignored")

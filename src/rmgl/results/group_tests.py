@@ -128,7 +128,7 @@ def compare_survival(times: Vector, events: NDArray[np.bool_], labels: Labels) -
     """Compare survival between clusters. There is no effect size; the medians show the effect."""
     _two_or_more(labels)
     if not events.any():
-        raise NothingToCompare("no event happened")
+        raise NothingToCompare("no event occurred")
     found = log_rank(times, events, labels)
     if found is None:
         raise NothingToCompare(

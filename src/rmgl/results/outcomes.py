@@ -47,12 +47,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SurvivalOutcome:
-    """Survival columns: how long each entity was observed, and whether the event happened."""
+    """Survival columns: how long each entity was observed, and whether the event occurred."""
 
     names: tuple[str, str]
     times: Vector
     events: Vector
-    """1 if the event happened, 0 if not, NaN if unknown."""
+    """1 if the event occurred, 0 if not, NaN if unknown."""
 
     @property
     def known(self) -> NDArray[np.bool_]:

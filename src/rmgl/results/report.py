@@ -193,7 +193,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the verdict, the views, and the warnings."""
-        trust = "" if self.trust is None else f" Trust: {self.trust}."
+        trust = "" if self.trust is None else f" Verdict: {self.trust}."
         chosen = f"{self.n_clusters} clusters ({self.n_clusters_reason})"
         return as_html(
             self.to_frame(),
@@ -248,7 +248,7 @@ class Report:
             )
         ]
         if self.trust is not None:
-            lines.append(f"Trust: {self.trust}.")
+            lines.append(f"Verdict: {self.trust}.")
         lines += sentences(choices(self))
         lines += self._table()
         lines += sentences(measurements(self))

@@ -1,6 +1,6 @@
 """Survival of the clusters: Kaplan-Meier curves, median survival, and the log-rank test.
 
-Every entity has a time, and an indicator of whether the event happened at that time. If it did not,
+Every entity has a time, and an indicator of whether the event occurred at that time. If it did not,
 the entity is censored: it was observed without the event until that time. At a time with d events
 among n entities at risk, the Kaplan-Meier curve of a cluster falls by the share d / n. The
 confidence band uses Greenwood's variance on the scale log(-log S). The confidence limits of the

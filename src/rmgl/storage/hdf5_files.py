@@ -66,10 +66,10 @@ def read_hdf5(path: Path, package: str, function: str, writer: str) -> Any:
 
 
 def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
-    """Yield the memory in bytes of every dataset in an HDF5 group, at any depth.
+    """Yield the size in memory, in bytes, of every dataset in an HDF5 group, at any depth.
 
     A dataset of a few bytes on disk can declare any shape, and reading it decompresses whole
-    chunks. Groups take no memory, except sparse matrices, which take a few numbers for every row
+    chunks. Groups need no memory, except sparse matrices, which need a few numbers for every row
     and column.
     """
     if depth > DEEPEST:

@@ -5,7 +5,7 @@
 2. Fields are separated by tabs in .tsv files. In other files, the separator is the first of
    semicolon, tab and vertical bar that splits the first 20 lines into equal numbers of fields. A
    tab or a vertical bar is not chosen if commas also do this and give more fields. If none is
-   chosen, the separator is the comma. Quoted fields may contain line breaks.
+   chosen, the separator is a comma. Quoted fields may contain line breaks.
 3. All lines have as many fields as the first. Empty lines are allowed only at the end.
 4. The first line holds column names or is a row (`find_header`).
 5. Numbers have decimal points, or decimal commas if a cell such as 1,5 or 1.234,5 shows them. Both

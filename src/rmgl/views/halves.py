@@ -103,9 +103,9 @@ class Halves:
 
     @cached_property
     def columns(self) -> Indices:
-        """Group numbers, starting at 0, of the columns of numbers that vary.
+        """Group number, starting at 0, of each numeric column that varies.
 
-        The groups are sorted by hashes of their values, so halves do not depend on the order of
+        The groups are sorted by hashes of their values, so the halves do not depend on the order of
         rows or columns.
         """
         found, places = np.unique(self.groups[self.varying], return_inverse=True)

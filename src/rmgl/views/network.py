@@ -42,7 +42,7 @@ class Network:
     a common neighbor, which have w0 = 0.
 
     Entities without edges are treated as missing from the view. Directed graphs are symmetrized:
-    the weight of an edge is the mean of both directions. Self-loops are ignored.
+    the weight of an edge is the mean of the two directions. Self-loops are ignored.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ MOST_LEVELS = 100
 
 
 def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = None) -> Any:
-    """Mark columns of a table as answers on a scale from low to high, such as a Likert scale.
+    """Mark columns of a table as responses on a scale from low to high, such as a Likert scale.
 
     The distance between two answers is the difference between their ranks, divided by the range of
     the ranks. Each column therefore adds at most 1 to the squared distance between two rows. Marked
@@ -35,7 +35,7 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
         the largest answer in any of the columns, or a well-known scale in words, such as "disagree"
         to "agree".
     columns : list of str, optional
-        Columns with answers on a scale. By default, the columns in the dict, or else all columns.
+        Columns with responses on a scale. By default, the columns in the dict, or else all columns.
 
     Returns
     -------

@@ -46,7 +46,7 @@ class Precomputed:
 
     In a sparse matrix, pairs that are not stored are treated as far apart. Only stored pairs can
     carry weight, and the layer is exact over them. A pair may be stored in one or both directions.
-    Entities without any pair are treated as missing from the view.
+    Entities without stored pairs are treated as missing from the view.
 
     Parameters
     ----------

@@ -284,7 +284,7 @@ def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
     if how not in MIXED_SCALES:
         how, reason = "minmax", "many zeros"
     given = f"numeric columns: {reason}; " if reason else ""
-    return how, f"{given}columns of several kinds, each adding at most 1 to a squared distance"
+    return how, f"{given}columns of mixed types, each adding at most 1 to a squared distance"
 
 
 def median_skewness(X: Matrix) -> float:
