@@ -1,5 +1,5 @@
 """Small studies: 60 rows of every data set, drawn at random from at most six of its classes, 20
-times; a smaller data set is used as it is.
+times; smaller data sets are used as is.
 """
 
 import warnings
@@ -88,7 +88,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Small studies"
     yield (
         f"From every data set, {N_ROWS} rows are drawn at random from at most {MOST_CLASSES} of "
-        "its classes (a smaller data set is used as it is). The table shows the mean NMI over "
+        "its classes (smaller data sets are used as is). The table shows the mean NMI over "
         "draws, the difference from spectral clustering of the concatenated views, the standard "
         "deviation of this difference, and the share of draws in which RMGL is worse by more than "
         f"{LOSS}."
@@ -106,7 +106,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     lines.append(["mean over sets", "", "", "", *last])
     yield table(["data set", "draws", *METHODS[::-1], "difference", "spread", "losses"], lines)
     worst = int(of_sets.argmin())
-    yield f"The worst mean difference of any data set is {of_sets[worst]:+.3f} ({datasets[worst]})."
+    yield f"The worst mean difference on any data set is {of_sets[worst]:+.3f} ({datasets[worst]})."
 
 
 def spread(values: np.ndarray) -> list[str]:

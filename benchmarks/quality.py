@@ -213,8 +213,8 @@ def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
 def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Incomplete views"
     yield (
-        "Mean NMI over draws on the digits, after a share of the (row, view) pairs was removed at "
-        "random:"
+        "Mean NMI over draws on the digits, after a fraction of the (row, view) pairs was removed "
+        "at random:"
     )
     lines = []
     for share in dict.fromkeys(row["share"] for row in rows if row["what"] == "incomplete"):
@@ -249,12 +249,12 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
 def cells_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Missing cells"
     yield (
-        "A share of the cells of every view was removed at random. The table shows the mean NMI "
-        "over draws, its standard deviation, and the number of draws. `rmgl` takes the views as "
-        "they are and estimates distances from the columns that are observed in both rows. `mean` "
-        "and `knn` fill each view first (with scikit-learn's `SimpleImputer` and `KNNImputer`), "
-        "and `drop` leaves out columns with missing cells. The last column is the difference "
-        "between `rmgl` and `knn` on the same draws, with its standard error."
+        "A fraction of the cells in every view was removed at random. The table shows the mean "
+        "NMI over draws, its standard deviation, and the number of draws. `rmgl` takes the views "
+        "as they are and estimates distances from the columns that are observed in both rows. "
+        "`mean` and `knn` fill each view first (with scikit-learn's `SimpleImputer` and "
+        "`KNNImputer`), and `drop` leaves out columns with missing cells. The last column is the "
+        "difference between `rmgl` and `knn` on the same draws, with its standard error."
     )
     methods, lines = ("rmgl", "mean", "knn", "drop"), []
     for dataset, share in sorted(

@@ -11,8 +11,8 @@ SEARCHES = (
     "additional searches then extend the candidates."
 )
 TASKS = (
-    "Each task of a search takes a few tenths of a second, no matter how few rows it has, and a "
-    "fit searches several times in each of three spaces."
+    "Each search task takes a few tenths of a second, no matter how few rows it has, and a fit "
+    "searches several times in each of three spaces."
 )
 TIMES_SPECTRAL = "times the time of spectral clustering"
 

@@ -1,5 +1,5 @@
-"""Found together: which clusters reappear when a fifth of the entities is left out
-================================================================================
+"""Found together: which clusters reappear when a fifth of the entities are left out
+=================================================================================
 
 Do the clusters depend on this particular sample? ``plot_coclustering`` leaves out a random fifth of
 the entities, clusters the others again, and repeats this several times. Each cell of the figure

@@ -38,7 +38,7 @@ model = RMGL(n_clusters=10, random_state=0).fit({name: X[known] for name, X in d
 _, digit = linear_sum_assignment(-contingency_matrix(model.labels_, data.target[known]))
 
 full = {name: X[new] for name, X in data.views.items()}
-# every new digit lacks three of the six views
+# three of the six views are missing for every new digit
 absent = random.permuted(np.tile(np.arange(6) < 3, (new.size, 1)), axis=1)
 half = {name: np.where(absent[:, [m]], np.nan, X) for m, (name, X) in enumerate(full.items())}
 shares = {

@@ -4,11 +4,11 @@
 The silhouette of an entity compares the distance to its own cluster with the distance to the
 nearest other cluster, in the common embedding. It is near 1 if the entity is far from all other
 clusters, 0 if it is between two clusters, and negative if another cluster is nearer. The figure
-shows all entities, cluster by cluster. The data are 569 breast tumors with three views: the mean,
-the standard error and the largest values of the cell nuclei. With all three views, few tumors have
-small silhouettes, and these tumors are often in the wrong cluster. Silhouettes are larger in the
-embedding than in the data, because the embedding separates the clusters. Compare the silhouettes of
-RMGL with one another, but not with those of other methods.
+shows all entities, cluster by cluster. The data describe 569 breast tumors in three views: the
+mean, the standard error and the largest value of each measurement of the cell nuclei. With all
+three views, few tumors have small silhouettes, and these tumors are often in the wrong cluster.
+Silhouettes are larger in the embedding than in the data, because the embedding separates the
+clusters. Compare the silhouettes of RMGL with one another, but not with those of other methods.
 """
 
 import argparse

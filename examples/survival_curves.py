@@ -1,12 +1,12 @@
 """Survival curves: do patients in one cluster live longer?
 ========================================================
 
-This example clusters patients using two tables of molecular data and compares their survival, which is not
-used in the fit. ``associate`` computes the log-rank test and the median survival of each cluster,
-and ``plot_survival`` draws the Kaplan-Meier curves with their 95% confidence bands. Ticks on a
-curve mark patients who were still alive when they were last seen. The left panel shows the clusters
-from both tables. The right panel shows the clusters from RNA alone, which merge two subtypes and
-hide the difference in survival between them.
+This example clusters patients based on two tables of molecular data and compares their survival,
+which is not used in the fit. ``associate`` computes the log-rank test and the median survival of
+each cluster, and ``plot_survival`` draws the Kaplan-Meier curves with their 95% confidence bands.
+Ticks on a curve mark patients who were still alive when they were last seen. The left panel shows
+the clusters from both tables. The right panel shows the clusters from RNA alone, which merge two
+subtypes and hide the difference in survival between them.
 """
 
 import argparse

@@ -5,9 +5,9 @@ What changes with another view, another number of clusters, or next year's data?
 draws the clusters of a model on the left and another clustering on the right. A band between two
 clusters is as wide as the number of entities that they share. The other clustering may be another
 model, an earlier model that was saved, or known classes. Entities are matched by id, so the two
-clusterings need not have the same rows. The data are the chemistry of 178 wines in two views. The
-left panel compares the clusters with the known cultivars. The right panel shows what changes
-without the phenols and color view.
+clusterings need not have the same rows. The data describe the chemistry of 178 wines in two views.
+The left panel compares the clusters with the known cultivars. The right panel shows what changes
+without the "phenols and color" view.
 """
 
 import argparse

@@ -5,9 +5,9 @@ With ``n_clusters="auto"``, RMGL chooses the number of clusters. Data often supp
 good clustering. ``plot_resolutions`` draws all stable resolutions as a tree. Every row of boxes is
 one resolution, the width of a box is the size of its cluster, and bands lead to the clusters that
 it splits into. The colors are those of the chosen clusters. The curves next to the tree show the
-criteria and mark the chosen number. The text lists the digits in each cluster. If the chosen
-resolution merges groups that you want to separate, use a finer one. If it splits a group, use a
-coarser one. ``hierarchy_`` contains the labels of all resolutions.
+criteria and mark the chosen number. The printed output lists the digits in each cluster. If the
+chosen resolution merges groups that you want to separate, use a finer one. If it splits a group,
+use a coarser one. ``hierarchy_`` contains the labels of all resolutions.
 """
 
 import argparse

@@ -165,7 +165,10 @@ def test_what_needs_rows_refuses_networks_and_distances(rows, links):
     for estimator in (GDMCCA(3), SCML(3)):
         with pytest.raises(
             ValueError,
-            match=r"view 'n' is a network or a distance matrix, but .* needs a table of features; use RMGL",
+            match=(
+                r"view 'n' is a network or a distance matrix, but .* requires a table of "
+                r"features; use RMGL"
+            ),
         ):
             estimator.fit({"a": rows, "n": Network(links)})
     with pytest.raises(ValueError, match="a network was given"):

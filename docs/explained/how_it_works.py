@@ -93,8 +93,8 @@ for layer in model.layers_:
 # %%
 # Consensus and neighbors: ``Layer.role``
 # ---------------------------------------
-# RMGL computes two more layers from all views together. It learns the *consensus* like the other
-# layers. The graph of nearest *neighbors* keeps the common graph connected.
+# RMGL computes two more layers from all views together. It learns the *consensus* in the same way
+# as the other layers. The graph of nearest *neighbors* keeps the common graph connected.
 
 for layer in model.layers_:
     print(
@@ -158,7 +158,7 @@ print(f"NMI with the true digits {normalized_mutual_info_score(target, model.lab
 # -----------------------------------
 # With ``n_clusters="auto"``, RMGL cuts the common graph into K parts for every K. The score of K is
 # modularity times the square of the silhouette. The shaded range contains all K that are about as
-# good as the best one. Stability measures how well RMGL finds the parts again on four fifths of the
+# good as the best one. Stability measures how well RMGL recovers the parts from four fifths of the
 # entities.
 
 found = RMGL(n_clusters="auto", random_state=0).fit(views)
@@ -191,7 +191,7 @@ print("verdict", model.report_.trust)
 # ---------------------
 # A new row becomes one more node of each layer, and the other nodes stay fixed. Its edge weights
 # follow from the same optimality conditions. It joins the cluster that has most of its edge weight.
-# New rows may lack some of the views.
+# New rows may be missing from some of the views.
 
 new = {name: X[1::40] for name, X in data.views.items()}
 shares = model.predict_proba(new)

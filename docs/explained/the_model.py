@@ -1,6 +1,6 @@
 """
-The model in pictures and formulas
-==================================
+The model in figures and formulas
+=================================
 
 Two small views of the same 90 entities show what RMGL computes and how its two parameters work.
 """

@@ -47,7 +47,7 @@ class StopSignals:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line."""
+    """Run the command-line tool."""
     with StopSignals() as signals:
         import click
 

@@ -12,8 +12,8 @@ __all__ = ["clustering_accuracy", "normalized_mutual_info_score"]
 
 
 def clustering_accuracy(target: ArrayLike, labels: ArrayLike) -> float:
-    """Return the share of rows that are correctly clustered under the best one-to-one matching of
-    clusters to classes.
+    """Return the fraction of rows that are correctly clustered under the best one-to-one matching
+    of clusters to classes.
 
     Examples
     --------

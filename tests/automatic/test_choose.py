@@ -390,7 +390,7 @@ def test_the_number_of_clusters_needs_the_automatic_choice(planted):
 
 
 def test_two_rows_have_no_number_of_clusters(rng):
-    with pytest.raises(ValueError, match=r"n_clusters='auto' needs at least 3 rows"):
+    with pytest.raises(ValueError, match=r"n_clusters='auto' requires at least 3 rows"):
         RMGL("auto").fit(rng.normal(size=(2, 3)))
 
 

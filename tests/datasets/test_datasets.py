@@ -117,7 +117,7 @@ def test_coil20_from_a_zip_and_a_folder_of_png_files(tmp_path):
     (tmp_path / coil20.ARCHIVE).rename(cache / coil20.ARCHIVE)
     assert coil20.find_archive(tmp_path / "home", download=False) == cache / coil20.ARCHIVE
     (folder / "obj20__71.png").unlink()
-    with pytest.raises(ValueError, match=r"lacks 1 of the 1440 images, starting with obj20__71"):
+    with pytest.raises(ValueError, match=r"missing 1 of the 1440 images, starting with obj20__71"):
         coil20.read_images(folder)
 
 

@@ -33,7 +33,7 @@ ERRORS = {
     "different rows": (
         [A, A[:-1]],
         {},
-        r"view 'view_1' has 19 rows but view 'view_0' has 20: every view needs the same entities",
+        r"view 'view_1' has 19 rows but view 'view_0' has 20: every view must have the same",
     ),
     "NaN": (
         {"a": A, "b": with_entry(np.nan)},

@@ -97,7 +97,7 @@ def test_a_model_with_finer_labels_does_all_that_others_do(model, finer, tmp_pat
     assert again.hierarchy_ == []
     assert again.report_.trust is None
     assert again.report_.warnings[-1].startswith(
-        "75 entities were refitted, and there are 4 clusters now"
+        "75 entities were refitted, and there are now 4 clusters"
     )
     assert "Trust" not in str(again.report_)
     assert model.report_.trust is not None

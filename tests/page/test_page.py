@@ -491,7 +491,7 @@ def test_the_tree_of_resolutions_is_on_the_page(digits_shown):
     assert section.count("<path") == len(found.bands)
     for at, level in enumerate(levels):
         assert section.count(f'data-level="{at}"') == 2  # in the tree and in the table
-        assert f"Show these {level.n_clusters} clusters in the map" in section
+        assert f"Show these {level.n_clusters} clusters on the map" in section
     assert section.count('class="level chosen"') == 1
     facts, arrays = data_of(page_of(content))
     assert facts["levels"] == [level.n_clusters for level in levels]

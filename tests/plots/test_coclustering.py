@@ -82,7 +82,9 @@ def test_bad_numbers_are_refused(overlapping_model):
     with pytest.raises(ValueError, match="n_draws=0 is not a valid number of draws"):
         plots.coclustering_data(overlapping_model, n_draws=0)
     few = replace(overlapping_model.fitted_, placed=np.arange(85))
-    with pytest.raises(ValueError, match="3 clusters and 5 entities, but leaving some out requires"):
+    with pytest.raises(
+        ValueError, match="3 clusters and 5 entities, but leaving some out requires"
+    ):
         plots.coclustering_data(few)
 
 

@@ -67,7 +67,7 @@ def test_models_and_series_are_matched_by_id(tables, rng):
         {name: X.rename(index=lambda name: f"q{name}") for name, X in tables.items()}
     )
     with pytest.raises(
-        ValueError, match="other: no id belongs to the model, whose ids look like 'p0'"
+        ValueError, match="other: none of the ids belongs to the model, whose ids look like 'p0'"
     ):
         plots.flows_data(model, strangers)
 

@@ -104,7 +104,7 @@ def test_many_entities_are_sampled_and_the_picture_says_so(planted_model, monkey
     assert np.bincount(found.clusters).tolist() == [22, 22, 22]
     np.testing.assert_array_equal(found.bars[0].values, found.entities)
     ax = plots.plot_heatmap(planted_model)
-    assert ax.get_xlabel() == "66 entities (a sample of 90), ordered by cluster"
+    assert ax.get_xlabel() == "66 entities (sampled from 90), ordered by cluster"
     monkeypatch.setattr(heatmap, "MOST_ENTITIES", 90)
     assert plots.plot_heatmap(planted_model).get_xlabel() == "90 entities, ordered by cluster"
 
@@ -188,11 +188,11 @@ def test_a_table_is_matched_by_id():
     for columns in (shuffled, more, more["row"], {"row": np.arange(90)}):
         found = plots.heatmap_data(model, columns)
         np.testing.assert_array_equal(found.bars[0].values, found.entities)
-    with pytest.warns(UserWarning, match="no row for 2 of 90 entities; their values are missing"):
+    with pytest.warns(UserWarning, match="no rows for 2 of the 90 entities, whose values"):
         found = plots.heatmap_data(model, shuffled.drop(["p3", "p8"]))
     assert sorted(found.entities[np.isnan(found.bars[0].values)]) == [3, 8]
     with pytest.raises(
-        ValueError, match=r"columns: no id belongs to the model, whose ids look like 'p0'"
+        ValueError, match=r"columns: none of the ids belongs to the model, whose ids look like 'p0'"
     ):
         plots.heatmap_data(model, shuffled.rename(index=str.upper))
     by_place = shuffled.reset_index(drop=True)  # its index has no id of the model

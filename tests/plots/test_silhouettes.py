@@ -71,7 +71,7 @@ def test_a_sample_has_the_same_share_of_every_cluster_and_some_of_the_small_ones
 def test_one_cluster_has_no_silhouettes(planted_model):
     one = replace(planted_model.fitted_, labels=np.zeros(90, dtype=int), n_clusters=1)
     with pytest.raises(
-        ValueError, match="1 clusters of 90 entities, but silhouettes need at least two"
+        ValueError, match="1 clusters and 90 entities, but silhouettes require at least two"
     ):
         plots.silhouettes_data(one)
 

@@ -370,7 +370,7 @@ BAD = {
     "ids that do not meet": (
         lambda t: t.rename(index=lambda name: f"patient {name}"),
         {},
-        "no row id of the table is in the fit: the table has patient p0",
+        "none of the row ids in the table is in the fit: the table has patient p0",
     ),
     "ids that look alike": (
         lambda t: t.rename(index=lambda name: f"{name} "),

@@ -156,7 +156,7 @@ def test_tests_without_a_difference_are_significant_one_time_in_twenty():
         ),
         (
             lambda: compare_survival(np.ones(4), np.ones(4, bool), np.array([0, 0, 1, 1])),
-            "all events happened at the same time",
+            "all events occurred at the same time",
         ),
     ],
 )

@@ -76,7 +76,7 @@ def test_one_table_is_split_into_views(birds, tmp_path, capsys):
     assert run("inspect", "birds.csv", "--id", "bird", *split) == 0
     told = capsys.readouterr().out
     assert "view 'body'" in told
-    assert "4 columns, all numbers: bill_0" in told
+    assert "4 columns, all numeric: bill_0" in told
 
 
 def test_sheets_are_chosen_by_name_and_several_are_views(birds, capsys):

@@ -92,7 +92,7 @@ def test_report_says_what_each_column_was_taken_for():
 
 def test_constant_columns_of_numbers_are_named():
     table = pd.DataFrame({"x": np.arange(20.0), "y": 1.0})
-    assert "Column: view_0: left out, because constant: y." in str(
+    assert "Column: view_0: left out because constant: y." in str(
         RMGL(2, random_state=0).fit(table).report_
     )
 

@@ -238,7 +238,7 @@ ERRORS = {
         [A, missing(range(1, 20))],
         {},
         {},
-        r"view 'view_1' has 1 row\(s\) that are not missing, but needs at least 2",
+        r"view 'view_1' has 1 row\(s\) that are not missing, but at least 2 are required",
     ),
     "contradiction": (
         [A, missing([5])],
@@ -332,7 +332,7 @@ def test_fit_transform_takes_masks():
 
 def test_methods_that_need_all_rows_say_so():
     with pytest.raises(
-        ValueError, match=r"view 'b' is missing 2 of the 20 entities .*SCML needs every entity"
+        ValueError, match=r"view 'b' is missing 2 of the 20 entities .*SCML requires every entity"
     ):
         SCML(2).fit({"a": A, "b": missing([3, 4])})
 

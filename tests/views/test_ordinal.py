@@ -63,9 +63,9 @@ def test_tables_of_other_libraries():
 
 REFUSED = {
     "another answer": (["a", "b", "z"], ["a", "b"], r"column 'q' has 'z', which is not one of"),
-    "no scale": (["red", "green", "blue"], None, r"pass all possible answers, .* as levels="),
+    "no scale": (["red", "green", "blue"], None, r"pass all possible responses, .* as levels="),
     "fractions": ([1.5, 2.0], None, r"as levels="),
-    "one level": ([1, 1], [1], r"is not a scale; list two or more different answers"),
+    "one level": ([1, 1], [1], r"is not a scale; list two or more different responses"),
     "a level twice": ([1, 2], [1, 2, 2], r"is not a scale"),
     "a text": (["a"], "abc", r"is not a scale"),
 }
@@ -79,7 +79,7 @@ def test_what_is_no_scale_is_refused(name):
 
 
 def test_other_objects_and_columns_are_refused():
-    with pytest.raises(TypeError, match=r"ordinal needs a table"):
+    with pytest.raises(TypeError, match=r"ordinal requires a table"):
         rmgl.ordinal(np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"the table has no column 'z'"):
         rmgl.ordinal(pd.DataFrame({"q": [1, 2]}), columns=["z"])

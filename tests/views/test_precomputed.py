@@ -202,7 +202,7 @@ def test_jaccard_is_taken_over_all_pairs(tmp_path):
     np.testing.assert_array_equal(model.predict({"bits": X, "x": features()}), model.labels_)
     model.save(tmp_path / "model.rmgl")
     assert RMGL.load(tmp_path / "model.rmgl").predict({"bits": binary(1)}).shape == (60,)
-    with pytest.raises(ValueError, match="for rows of zeros and ones"):
+    with pytest.raises(ValueError, match="requires rows of zeros and ones"):
         RMGL(3, metric="jaccard").fit([features()])
 
 

@@ -102,7 +102,7 @@ def bad_stored(folder):
     np.save(folder / "thin.npy", np.ones((60, 0)))
     np.save(folder / "flat.npy", np.ones(60))
     np.save(folder / "text.npy", np.full((60, 2), "a"))
-    yield da.ones((60, 0), chunks=(9, 1)), "view 'a' has no columns, but needs at least one"
+    yield da.ones((60, 0), chunks=(9, 1)), "view 'a' has no columns, but at least one is required"
     yield folder / "thin.npy", "view 'a' has no columns"
     yield folder / "flat.npy", "a two-dimensional array of numbers was expected"
     yield folder / "text.npy", "a two-dimensional array of numbers was expected"

@@ -291,7 +291,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _array(archive: zipfile.ZipFile, number: Any) -> NDArray[Any]:
-    """Read the array of the given number, after checking its header."""
+    """Read the array with this number, after checking its header."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise NotReadable(f"it refers to an array by {number!r}, which is not an integer")
     data = _member(archive, f"arrays/{number}.npy")

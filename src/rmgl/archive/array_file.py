@@ -1,4 +1,4 @@
-"""Read .npy and .npz files after comparing declared sizes with the file and the memory."""
+"""Read .npy and .npz files after checking declared sizes against the file and available memory."""
 
 from __future__ import annotations
 

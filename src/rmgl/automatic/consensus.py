@@ -54,8 +54,8 @@ class Agreement:
     separate only some of the clusters, and entities that are missing from a view are placed after
     the fit."""
     complete_share: float = ranged(0.5, 0.0, 1.0)
-    """Minimum share of the entities that must be in all views for the other entities to be placed
-    after the fit.
+    """Minimum fraction of the entities that must be in all views for the others to be placed after
+    the fit.
     """
     consensus_share: float = ranged(4.0, 0.0, 100.0)
     """Maximum multiple of the consensus costs that is added to the costs of complementary views."""

@@ -20,7 +20,7 @@ MANY_NODES = 10_000
 """Number of nodes above which stability is measured on half as many draws."""
 
 Going = Callable[[float], bool]
-"""going(part) -> whether there is time to continue. `part` is the share of the work done so far."""
+"""going(part) -> whether there is time to continue. `part` is the fraction of work done so far."""
 
 
 def always(part: float) -> bool:

@@ -299,7 +299,7 @@ def by_silhouette(
     n = graph.shape[0]
     if n < 3:
         raise ValueError(
-            f"n_clusters='auto' needs at least 3 rows, but the views have {n}: pass a number"
+            f"n_clusters='auto' requires at least 3 rows, but the views have {n}: pass a number"
         )
     cuts = Cuts(sparse.csr_array(graph), random_state, checkpoint)
     find_cuts(cuts, numbers, going)

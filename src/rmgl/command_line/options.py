@@ -234,7 +234,7 @@ RESULTS = under(
     flag(
         "--graphml",
         "Also write the layers as GraphML: all layers to layers.graphml, and each layer to a file "
-        "in the folder layers (needs networkx).",
+        "in the folder layers (requires networkx).",
     ),
     flag(
         "--edge-lists",
@@ -274,7 +274,7 @@ LAYERS = under(
     ),
     option(
         "--missing",
-        "Treatment of missing cells: compare rows by their shared columns (pairwise), or stop with "
+        "Treatment of missing cells: compare rows on their shared columns (pairwise), or stop with "
         "an error (error).",
         type=click.Choice(["pairwise", "error"]),
         default=defaults.MISSING,
@@ -332,7 +332,7 @@ SOLVING = under(
     "Solver",
     option(
         "--solver",
-        "Solver of the layer problem.",
+        "Solver for the layer problem.",
         type=click.Choice(SOLVERS),
         default=defaults.SOLVER,
     ),

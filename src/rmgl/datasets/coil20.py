@@ -160,7 +160,7 @@ def stack(path: Path, files: Iterator[tuple[tuple[int, int], bytes]]) -> NDArray
     if missing:
         thing, pose = missing[0]
         raise ValueError(
-            f"images={str(path)!r} lacks {len(missing)} of the 1440 images, starting with "
+            f"images={str(path)!r} is missing {len(missing)} of the 1440 images, starting with "
             f"obj{thing}__{pose}.png: add them"
         )
     return images
@@ -212,7 +212,7 @@ def check_pixels(pixels: NDArray[Any], source: Any) -> NDArray[np.uint8]:
         origin = f" in {source}" if isinstance(source, str | Path) else ""
         raise ValueError(
             f"the pixels{origin} are not those of the 1440 processed COIL-20 images, ordered by "
-            "object and pose: put the images in this order, or delete a file in the cache to "
+            "object and pose: put the images in that order, or delete a file in the cache to "
             "download it again"
         )
     return pixels

@@ -108,7 +108,7 @@ class Search:
         return self.workers.submit("rmgl-chosen", as_it_is, some)
 
     def _known(self, inside: Sequence[Future], name: str) -> tuple[list[Future], Vector]:
-        """Return the scores inside each block, kept on the workers, and the lowest one of each."""
+        """Return the scores inside each block, kept on the workers, and the lowest in each."""
         tasks = self.workers.map("rmgl-lowest-scores", search_tasks.lowest_of, inside)
         lowest = self.workers.gather(tasks, name, self.check)
         return self.workers.map("rmgl-scores", itemgetter(0), inside), np.array(lowest)

@@ -51,7 +51,7 @@ def as_arrays(items: list[Any], names: list[str] | None) -> list[Any]:
         arrays.append(rows.compute_chunk_sizes() if np.isnan(rows.shape).any() else rows)
     lengths = [rows.shape[0] for rows in arrays]
     if len(set(lengths)) > 1:
-        raise ValueError(f"the views have {lengths} rows: every view needs the same entities")
+        raise ValueError(f"the views have {lengths} rows: every view must have the same entities")
     return arrays
 
 
@@ -62,7 +62,7 @@ def work_on(
     names: list[str] | None,
     alone: bool,
 ) -> Any:
-    """Do the work on one chunk of all views, in the form that the user passed them in."""
+    """Do the work on one chunk of all views, in the form in which the user passed them."""
     import pandas as pd
 
     parts = [

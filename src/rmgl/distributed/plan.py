@@ -179,7 +179,7 @@ class Plan:
 
 
 def space_widths(widths: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the width of each space: each view and, if there are several, all side by side."""
+    """Return the width of each space: each view and, if there are several, all views together."""
     return widths if len(widths) == 1 else (*widths, sum(widths))
 
 

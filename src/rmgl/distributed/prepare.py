@@ -52,7 +52,7 @@ def planned(X: Any, client: Any, n_neighbors: int, candidates: Any = "auto") -> 
         )
     n_rows = [rows for rows, _ in found]
     if len(set(n_rows)) > 1:
-        raise ValueError(f"the views have {n_rows} rows: every view needs the same entities")
+        raise ValueError(f"the views have {n_rows} rows: every view must have the same entities")
     return Plan.of(found, n_neighbors, candidates, workers)
 
 

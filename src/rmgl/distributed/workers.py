@@ -141,7 +141,7 @@ class Workers:
         return [by_address[address] for address in sorted(by_address)]
 
     def check_versions(self) -> None:
-        """Raise an error if a worker has another version of the package: results could differ."""
+        """Raise an error if a worker has a different package version: results could differ."""
         here = __version__
         try:
             (there,) = self.gather([self.submit("rmgl-version", installed_version)])

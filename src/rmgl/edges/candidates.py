@@ -40,7 +40,7 @@ KINDS_OF_CANDIDATES = "'auto', 'all', 'approximate', a number of neighbors or a 
 
 
 AddedCosts: TypeAlias = Callable[[PairStore, Check], Costs]
-"""added(edges, check): costs >= 0 of the pairs of a store."""
+"""added(edges, check): costs >= 0 for the pairs in a store."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Candidates:
     unguided: Costs | None = None
     """The distances without those of the guide (None: no guide, or no other guide will follow)."""
     added: tuple[AddedCosts, ...] = ()
-    """Costs from other data about the entities, added to `distances` in this order."""
+    """Costs from other data about the entities, added to `distances` in order."""
     growth: Growth | None = None
     """The pairs that the last extension added (None: no extension, or unknown)."""
 

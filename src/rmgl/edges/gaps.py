@@ -15,7 +15,7 @@ much. Without D, a row that lacks the only column in which two clusters differ w
 Rows that share all columns have z = S, and rows that share no column have z = V.
 
 Let X be the rows minus the column means, with zeros at missing cells, P the 0/1 matrix of present
-cells and Q the squares of X. All pairs take three matrix products for S and one for V_s:
+cells and Q the squares of X. Over all pairs, S takes three matrix products and V_s takes one:
 
     S = Q P' + P Q' - 2 X X'        V_s = (P v) P'        D = |x|^2 + |y|^2 - (Q P' + P Q')
 

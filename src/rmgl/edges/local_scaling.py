@@ -51,7 +51,7 @@ SPARE = 4
 GROWTH = 8
 """Factor by which lists grow where they are too short."""
 AT_ONCE = 4096
-"""Nodes per search for longer lists: lists of hundreds take much memory."""
+"""Nodes per search for longer lists, which need a lot of memory."""
 STAND_IN = -1
 """Neighbor index of a stand-in."""
 Answer = tuple[Indices, Floats, Vector]

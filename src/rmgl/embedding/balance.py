@@ -104,7 +104,7 @@ class Balance:
         """Raise `Unsound` unless masses and weights are valid for `n_rows` entities."""
         sound_numbers("the masses of the entities", self.mass, (n_rows,), least=0.0)
         if not self.mass.min() > 0 or not self.uniform > 0 or not np.isfinite(self.unit):
-            raise Unsound("masses of entities, or the weight of the uniform graph, are not above 0")
+            raise Unsound("the mass of an entity or the weight of the uniform graph is not above 0")
         if not self.unit > 0:
             raise Unsound("the degree of an entity of mass one is not above 0")
 

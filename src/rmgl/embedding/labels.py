@@ -54,7 +54,7 @@ class Fragments:
     """Maximum share of a cluster's links that may lead out of it for the cluster to count as an
     island."""
     most_fragments: float = ranged(0.2, 0.0, 1.0)
-    """Maximum share of the entities in fragments. If it is exceeded, no fragment is left out."""
+    """Maximum fraction of the entities in fragments. If it is exceeded, no fragment is left out."""
 
 
 def cluster_rows(
@@ -64,7 +64,7 @@ def cluster_rows(
     n_init: int = 10,
     random_state: int | np.random.RandomState | None = None,
 ) -> Indices:
-    """Cluster the rows of the embedding by k-means, with the best of `n_init` initializations.
+    """Cluster the rows of the embedding by k-means; keep the best of `n_init` initializations.
 
     With more than 50,000 rows, the initializations run on a random sample of that size and the best
     one continues on all rows. One more initialization from all rows can find clusters that are too
@@ -111,8 +111,8 @@ def label_with_known(
     """Adjust `found`, computed without the known labels, to agree with these labels (-1: unknown).
 
     The k-means clusters are matched to the classes so that as many known labels as possible agree.
-    k-means continues from there, with the mean of the known rows of each class as its initial center,
-    and known labels stay fixed. Rows in `aside` do not affect the centers.
+    k-means continues from there, with the mean of the known rows of each class as its initial
+    center, and known labels stay fixed. Rows in `aside` do not affect the centers.
     """
     labels = matched(found, known, n_clusters)
     inside = np.ones(len(rows), dtype=bool) if aside is None else ~aside
@@ -136,7 +136,7 @@ def label_with_known(
 
 
 def matched(found: Indices, known: Indices, n_clusters: int) -> Indices:
-    """Renumber the found clusters so that most known labels agree.
+    """Renumber the found clusters so that as many known labels as possible agree.
 
     Examples
     --------

@@ -38,7 +38,7 @@ LAST_STEP = 0.1
 def neighbor_layout(
     rows: Floats, seed: int = 0, progress: Callable[[float], None] = lambda part: None
 ) -> Floats:
-    """Compute two coordinates for every row, (N, 2); `progress` receives the finished share.
+    """Compute two coordinates for every row, (N, 2); `progress` receives the completed fraction.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from rmgl.matrix import Floats, Indices
 from rmgl.running.checkpoint import Checkpoint
 
 KEPT = 0.8
-"""Share of the nodes that are drawn."""
+"""Fraction of the nodes that are drawn."""
 RESAMPLED_INITS = 3
 """Number of k-means initializations for each set of labels."""
 MOST_ROWS = 10_000

@@ -178,13 +178,13 @@ class ViewsClusterer(
             if view.rows is None:
                 raise ValueError(
                     f"view {view.name!r} is a network or a distance matrix, but "
-                    f"{type(self).__name__} needs a table of features; use RMGL instead"
+                    f"{type(self).__name__} requires a table of features; use RMGL instead"
                 )
         for name, n_missing in zip(views.names, views.n_missing, strict=True):
             if n_missing:
                 raise ValueError(
                     f"view {name!r} is missing {n_missing} of the {views.n_rows} entities "
-                    f"(rows of NaN), but {type(self).__name__} needs every entity in "
+                    f"(rows of NaN), but {type(self).__name__} requires every entity in "
                     "every view; drop these entities, or use RMGL"
                 )
         return views

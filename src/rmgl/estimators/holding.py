@@ -130,8 +130,8 @@ class FittedClusterer(ViewsClusterer):
             return made
 
     def __dir__(self) -> list[str]:
-        """List the names of all attributes without computing the report, although scikit-learn
-        reads the value of each.
+        """List the names of all attributes without computing the report. scikit-learn's
+        implementation reads every value.
         """
         lazy = {"report_"} if self.__sklearn_is_fitted__() else set()
         return [name for name in object.__dir__(self) if name in lazy or hasattr(self, name)]
@@ -180,7 +180,7 @@ class FittedClusterer(ViewsClusterer):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a model from a file written by `save`.
 
-        Loading never executes code from the file. If the file is damaged or has another format,
+        Loading never executes code from the file. If the file is damaged or in a different format,
         `load` raises a ValueError.
 
         Examples
@@ -210,10 +210,10 @@ class Predictor(FittedClusterer):
         """Assign each new row to the cluster to which it has the most edge weight (see
         `predict_proba`).
 
-        Table columns are matched by name with the columns seen during fit, in any order. Missing
-        columns count as missing cells, and additional columns are ignored. A warning reports how
-        many columns are missing and how many are ignored. If more than half of a view's columns are
-        missing, `predict` raises a ValueError.
+        Table columns are matched by name to the columns seen during fit, in any order. Missing
+        columns are treated as missing cells, and additional columns are ignored. A warning reports
+        how many columns are missing and how many are ignored. If more than half of a view's columns
+        are missing, `predict` raises a ValueError.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The beginning of a fit: read, check and scale the views, and let workers search."""
+"""The start of a fit: read, check and scale the views, and let workers search."""
 
 from __future__ import annotations
 

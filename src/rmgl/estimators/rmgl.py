@@ -115,7 +115,7 @@ class RMGL(Learner, Presenter, Subsetter):
         Column blocks of *one* 2-D input: block sizes, slices, or lists of column names or
         positions.
     solver : {"newton", "dual-ascent"}
-        Solver of the layer problem. Both give the same layers; the paper uses "dual-ascent".
+        Solver for the layer problem. Both give the same layers; the paper uses "dual-ascent".
     candidates : "auto", "all", int, "approximate", sparse graph, or one per view (list, or dict by
     view name)
         Pairs that may become edges. With a number, the search starts from that many nearest
@@ -209,7 +209,7 @@ class RMGL(Learner, Presenter, Subsetter):
         long as the fit.
     history_ : list of dict
         One row for the start and one per half step, with the objective, its terms (smoothness,
-        ridge and coupling), the residuals, and the seconds.
+        ridge and coupling), the residuals, and the elapsed seconds.
     seconds_ : dict
         Seconds spent on "neighbors" (parameters, distances and candidate edges), "layers",
         "embedding" and "clustering".
@@ -335,7 +335,7 @@ class RMGL(Learner, Presenter, Subsetter):
         ----------
         X : list, tuple or dict of 2-D inputs with the same rows, or one 2-D input
             Arrays, scipy sparse matrices, or tables (pandas, polars, pyarrow) with columns of any
-            kind; `docs/tables.md` explains how each kind is used. The inputs are not modified. A
+            type; `docs/tables.md` explains how each type is used. The inputs are not modified. A
             row of NaN means that the entity is missing from that view. Every entity must be in at
             least one view.
         y : array of shape (N,), optional

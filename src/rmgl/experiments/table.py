@@ -150,7 +150,7 @@ def to_markdown(table: dict[str, Any]) -> str:
         f"{trial}The data have {table['n_rows']} rows. The table shows the NMI (mean +/- standard "
         f"deviation over {spread}). *Tuned with labels*: the best setting in the listed grid (for "
         "RMGL's layers, the setting that is best for Q). *Defaults*: chosen without labels. For "
-        "RMGL, these are the heuristics in `rmgl.model.problems` with a weak coupling, not the "
+        "RMGL, these are the heuristics in `rmgl.model.problems` with weak coupling, not the "
         "defaults of the package, whose NMI on real data is in docs/quality.md.",
         "",
         "| method | tuned with labels | parameters chosen | settings tried | defaults, no labels |",

@@ -47,7 +47,7 @@ class FitEvidence:
     uncertainty: float
     """Uncertainty of the roughness if there are few entities."""
     columns: list[list[str]]
-    """Kinds of the columns of each view, if not all of them are numbers."""
+    """Types of the columns in each view, if not all of them are numeric."""
     recognized: Sequence[str]
     """Names of views that were passed as features but look like networks."""
     random_state: np.random.RandomState
@@ -145,7 +145,7 @@ class FittedModel:
             raise Unsound("the numbers of views, view names and scales differ")
 
     def _check_numbers(self) -> None:
-        """Check the shapes of all arrays of numbers, and their ranges."""
+        """Check the shapes and ranges of all numeric arrays."""
         n, n_layers, n_views = self.views.n_rows, len(self.layers), len(self.view_names)
         check_numbers("the embedding", self.embedding, (n, None))
         k = self.n_columns
@@ -218,7 +218,7 @@ class FittedModel:
         )
 
     def farthest(self, share: float) -> float:
-        """Return the outlier score that this share of the learned entities do not exceed."""
+        """Return the outlier score that this fraction of the learned entities does not exceed."""
         learned = np.delete(self.outlier_score, self.placed)
         return float(np.quantile(learned, share, method="higher"))
 

@@ -104,7 +104,7 @@ class LayerProblem:
         return product
 
     def hessian_diagonal(self, point: DualPoint) -> Vector:
-        """Return the diagonal of the Hessian, without the term of the mean."""
+        """Return the diagonal of the Hessian, without the mean term."""
         return point.counts / (4 * self.alpha) + (1 - 1 / self.n_nodes) / (2 * self.alpha)
 
     def lower_bound(self, point: DualPoint) -> float:

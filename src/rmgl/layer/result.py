@@ -113,12 +113,12 @@ class Layer:
 
     @property
     def given(self) -> bool:
-        """Whether the layer is a given graph instead of a learned one."""
+        """Whether the layer is a user-supplied graph, not a learned one."""
         return self.status == "given"
 
     @property
     def solved(self) -> bool:
-        """Whether the layer is given, or its solver converged."""
+        """Whether the layer is user-supplied, or its solver converged."""
         return self.status in ("given", "converged")
 
     @property
@@ -184,7 +184,7 @@ class Layer:
         """A description of the status, with advice if the solver did not converge."""
         layer = f"layer {self.name!r}"
         if self.given:
-            return f"{layer} is given"
+            return f"{layer} is user-supplied"
         accuracy = f"KKT residual {self.kkt_residual:.1e}, relative gap {self.gap:.1e}"
         if self.status != "converged":
             advice = SOLVER_ADVICE[self.status]

@@ -23,7 +23,7 @@ from rmgl.views.view import View
 from rmgl.views.views import Views
 
 MOST_CATEGORIES = 200
-"""Maximum number of distinct strings in a column. Rarer ones are shown as "other"."""
+"""Maximum number of distinct strings in a column. Rarer strings are shown as "other"."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class GivenColumn:
     categories: list[str] | None
     """Strings that the codes represent. None for numbers."""
     kind: str = "number"
-    """Display of numbers: "number", or "date" for days since 1970."""
+    """How numbers are displayed: "number", or "date" for days since 1970."""
 
 
 def check_ids(ids: Any, index: NDArray[Any] | None, n_rows: int) -> list[str] | None:
@@ -110,7 +110,7 @@ def histograms(
     table: Explanation, views: Views, labels: NDArray[np.intp], own_units: bool = True
 ) -> list[dict[str, Any] | None]:
     """Return, for every row of the table, the ends of the range, the shares of the values in each
-    bin inside and outside of the cluster, and the display of values.
+    bin inside and outside the cluster, and how the values are displayed.
     """
     parts = [_sampled(view, labels) for view in views]
     places = {name: view for view, name in enumerate(views.names)}

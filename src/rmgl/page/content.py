@@ -34,7 +34,7 @@ FEATURES = 5
 LISTED_DOUBTS = 500
 LISTED_OUTLIERS = 100
 MEASURED, GATHERED = 0.3, 0.8
-"""Shares of the work that are done before and after the layout of the entities."""
+"""Fractions of the work completed before and after the layout of the entities."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Content:
     ids: list[str] | None
     columns: list[GivenColumn]
     associations: Associations | None
-    """Comparison of columns that were not used in the fit between the clusters."""
+    """Comparison of the clusters on columns that were not used in the fit."""
     shown: Shown
     points: NDArray[np.float64]
     """Coordinates of all entities."""
@@ -67,14 +67,14 @@ class Content:
     """Share of the neighbors of an entity that are in its cluster, for each view alone."""
     resolutions: Resolutions | None
     """Stable resolutions and the splits of their clusters. None if the number of clusters was
-    given.
+    specified.
     """
     n_spread: int
     """Number of clusters whose members were nearly at one point and are spread over a disk."""
 
     @property
     def levels(self) -> list[Level]:
-        """Stable resolutions, from coarse to fine. Empty if the number of clusters was given."""
+        """Stable resolutions, from coarse to fine. Empty if the number was specified."""
         return [] if self.resolutions is None else self.resolutions.levels
 
     @property
@@ -96,7 +96,8 @@ def gather(
     progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
     """Compute the content of the page. Distributions are computed from the views passed again, or
-    left out if these are None. `progress` is called with the finished share of the work.
+    left out if these are None. `progress` is called with the completed fraction of the
+    work.
     """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
@@ -237,7 +238,7 @@ def features_of(content: Content, cluster: int) -> list[dict[str, Any]]:
 
 
 def shown_as(content: Content, row: int) -> str:
-    """Return the display of a feature's values: "number", "share" or "date"."""
+    """Return how a feature's values are displayed: "number", "share" or "date"."""
     drawn = content.distributions[row]
     return "number" if drawn is None else str(drawn["kind"])
 

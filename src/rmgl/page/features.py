@@ -29,7 +29,7 @@ class PointFeature:
     view: str
     name: str
     kind: str
-    """Display of its values: "number", "share" (of zeros and ones) or "date"."""
+    """How the values are displayed: "number", "share" (of zeros and ones) or "date"."""
     low: float
     high: float
     codes: NDArray[np.uint16]
@@ -47,7 +47,7 @@ class PointFeature:
 
 
 def kind_of(view: View, column: int, values: NDArray[np.float64], own_units: bool) -> str:
-    """Return the display of a feature's values. Scaled values are shown as numbers."""
+    """Return how a feature's values are displayed. Scaled values are shown as numbers."""
     if not own_units:
         return "number"
     if view.encoding is not None:
@@ -72,7 +72,7 @@ def second_sides(view: View) -> NDArray[np.intp]:
 
 
 def one_side_each(table: Explanation, views: Views) -> Explanation:
-    """Keep one of the two sides of a column with two categories: the one that is more frequent
+    """Keep one of the two sides of a column with two categories: the one that is more common
     inside the cluster.
     """
     kept = np.ones(len(table), dtype=bool)

@@ -28,7 +28,7 @@ from rmgl.version import __version__
 from rmgl.views.views import Views
 
 LONGEST_TITLE = 120
-"""Maximum number of characters of the name of the data."""
+"""Maximum number of characters in the name of the data."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def write_page(
     progress: Callable[[float], None] = lambda part: None,
 ) -> None:
     """Write the page of a model to a file, completely or not at all. `progress` is called with the
-    finished share of the work.
+    completed fraction of the work.
     """
     figures.bokeh("plotting")  # raise import errors before any work
     content = content_of(model, report, given, progress)

@@ -25,7 +25,7 @@ def number_section(content: Content) -> Html:
         return element(
             "p",
             f"The fit has {plural(content.report.n_clusters, 'cluster')}. Some of them "
-            f"were refitted, so there are {content.model.n_clusters} now.",
+            f"were refitted, so there are now {content.model.n_clusters}.",
         )
     if number is None or found is None:
         said = (
@@ -48,7 +48,7 @@ def number_section(content: Content) -> Html:
     coarser = table(
         ("Resolution", *(name.capitalize() for name in SCORES), "In words"),
         rows,
-        "Stable coarser and finer clusterings. Select one to see its clusters in the map.",
+        "Stable coarser and finer clusterings. Select one to see its clusters on the map.",
         class_="cards",
         id="level-table",
     )
@@ -79,7 +79,7 @@ def how_to_read(found: Resolutions) -> str:
         "Each row of the tree is a stable resolution, from coarse to fine. A box is a "
         "cluster; its width is proportional to its number of members. Bands lead to the "
         "clusters into which it splits. Colors are those of the chosen clusters. Click a "
-        f"row, or a resolution in the table, to see its clusters in the map.{placed}"
+        f"row, or a resolution in the table, to see its clusters on the map.{placed}"
     )
 
 
@@ -142,7 +142,7 @@ def level_of(found: Resolutions, at: int) -> Html:
     ]
     return element(
         "g",
-        element("title", f"Show these {name} in the map"),
+        element("title", f"Show these {name} on the map"),
         beyond,
         *words,
         *shapes,

@@ -33,7 +33,7 @@ DIRECTIONS = {
     "share": ("more often", "less often"),
     "date": ("later", "earlier"),
 }
-"""Words for a positive and a negative effect, by the display of values."""
+"""Words for a positive and a negative effect, by how the values are displayed."""
 
 
 def names_of(content: Content) -> list[str]:
@@ -273,7 +273,7 @@ def agreement_table(content: Content) -> Html:
         for name, row, by_chance in zip(names, matrix, chance, strict=True)
     ]
     caption = (
-        "Agreement of views: the share of entities whose nearest neighbors are mostly in "
+        "Agreement between views: the share of entities whose nearest neighbors are mostly in "
         "the same cluster in both views, with the share expected by chance in parentheses."
     )
     return table(["", *names], rows, caption, class_="matrix")
@@ -330,7 +330,7 @@ def certificates(content: Content) -> Html:
         "Relative gap",
         "Status",
     )
-    return table(titles, rows, "The certificate of every layer", class_="cards")
+    return table(titles, rows, "The certificate of each layer", class_="cards")
 
 
 def choices_list(content: Content) -> Html:
@@ -345,13 +345,13 @@ def how_to_read(content: Content) -> Html:
     if content.sampled:
         said.append(
             f"There are too many entities ({n:,}) to draw each one. The background shows "
-            "their density, in the color of the most frequent cluster at each place. The "
+            "their density, in the color of the most common cluster at each place. The "
             f"points are a sample of {shown.n_points:,} entities that includes the most "
             "doubtful ones."
         )
     if content.n_spread:
         said.append(
-            "Clusters whose members are nearly at one place in the embedding are drawn "
+            "Clusters whose members are at nearly the same place in the embedding are drawn "
             "as disks to make every point visible."
         )
     said += [about_confidence(), about_agreement(content.standing.agreement_by_chance)]

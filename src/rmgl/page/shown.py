@@ -1,4 +1,4 @@
-"""Select the entities on the page and their neighbors: all of them, or a sample of many."""
+"""Select the entities on the page and their neighbors: all or, if there are many, a sample."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Links:
 
 @dataclass(frozen=True)
 class Shown:
-    """Entities on the page: first the points, then entities that only occur as neighbors."""
+    """Entities on the page: first the points, then entities that appear only as neighbors."""
 
     entities: NDArray[np.intp]
     n_points: int
@@ -49,7 +49,7 @@ class Shown:
 
 
 def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp]) -> Shown:
-    """Choose the entities of the page. Those in `wanted` are always points."""
+    """Choose the entities for the page. Those in `wanted` are always points."""
     n = layers[0].n_nodes
     sampled = n > MOST_POINTS
     points = np.arange(n)
@@ -101,8 +101,8 @@ def positions(
     embedding: NDArray[np.float64],
     progress: Callable[[float], None] = lambda part: None,
 ) -> Points:
-    """Compute two coordinates for every entity, (N, 2). `progress` is called with the finished
-    share of the work.
+    """Compute two coordinates for every entity, (N, 2). `progress` is called with the completed
+    fraction of the work.
 
     With more than 20,000 entities, a sample of 20,000 is laid out. Every other entity gets the mean
     position of the five nearest sampled entities in the embedding, weighted by the inverse squared
@@ -164,7 +164,7 @@ def density(
     points: Points, labels: NDArray[np.intp], n_clusters: int, n_cells: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Points]:
     """Return the number of entities in every cell of a grid over the points, (n_cells, n_cells)
-    with y first, the most frequent cluster in the cell (-1 if it is empty), and the corners of the
+    with y first, the most common cluster in the cell (-1 if it is empty), and the corners of the
     grid.
     """
     corners = np.array([points.min(axis=0), points.max(axis=0)])

@@ -27,7 +27,7 @@ ADVICE = {
 
 
 def trust_word(report: Report) -> str:
-    """Return the verdict in one word: good, fair, poor, or unknown for early models."""
+    """Return the verdict in one word: good, fair, poor, or unknown for models from old versions."""
     return "unknown" if report.trust is None else report.trust.word
 
 
@@ -151,11 +151,11 @@ def own_share(share: Share | None) -> str:
 
 
 def about_places(n_entities: int, n_clusters: int) -> str:
-    """Return an explanation of the positions of the entities in the map."""
+    """Return an explanation of the positions of the entities on the map."""
     if n_clusters <= 2 or n_entities < 10:
         return "The map shows the principal components of the embedding."
     return (
-        "Neighbors in the embedding are close together in the map. Distances between "
+        "Neighbors in the embedding are close together on the map. Distances between "
         "distant groups mean little."
     )
 
@@ -170,7 +170,7 @@ def about_confidence() -> str:
 
 
 def about_agreement(by_chance: float) -> str:
-    """Return an explanation of the agreement of views."""
+    """Return an explanation of the agreement between views."""
     return (
         "Views agree: the share of the views in which most of the 12 nearest neighbors "
         "of an entity, in the view alone, are in its cluster. The share expected by chance is "

@@ -126,8 +126,8 @@ def _orders(answers: Sequence[Indices]) -> list[Indices]:
 
 
 def _boxes(answer: int, sizes: Indices, order: Indices, unit: float) -> Iterator[Box]:
-    """Return the boxes of one clustering. The remaining width is between the boxes, or on both
-    sides of a single box.
+    """Return the boxes of one clustering. The remaining width is between the boxes, or on either
+    side of a single box.
     """
     left = 1 - unit * int(sizes.sum())
     gap = left / max(1, order.size - 1)

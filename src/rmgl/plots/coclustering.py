@@ -174,7 +174,7 @@ def plot_coclustering(
 ) -> Axes:
     """Plot how often entities are found together when a fifth of the entities is left out.
 
-    Dark blocks on the diagonal are clusters that are recovered. Shades outside of the blocks show
+    Dark blocks on the diagonal are clusters that are recovered. Shades outside the blocks show
     which clusters are mixed, and light stripes are entities that change clusters.
 
     Parameters

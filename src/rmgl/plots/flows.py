@@ -45,7 +45,7 @@ class Flows:
     """
 
     groups: tuple[list[str], list[str]]
-    """Names of the groups of both clusterings."""
+    """Names of the groups in both clusterings."""
     counts: Indices
     """Number of common members, with one row per group of the model and one column per group of the
     other clustering.
@@ -156,7 +156,7 @@ def _groups(values: NDArray[Any]) -> tuple[list[str], Indices]:
     classes = pd.unique(pd.Series(values[~missing]))
     try:
         classes = np.sort(classes)
-    except TypeError:  # values of several types
+    except TypeError:  # values of mixed types
         classes = np.array(sorted(classes, key=str), dtype=object)
     names = [short(value) for value in classes]
     known = pd.Index(classes).get_indexer(pd.Index(values[~missing]))
@@ -178,7 +178,7 @@ def plot_flows(
     """Plot how the entities of each cluster are distributed over the groups of another clustering.
 
     The width of a band is proportional to its number of entities, and its color is that of the
-    cluster of the model. The title shows the agreement of the two clusterings. Numbers are counts,
+    model's cluster. The title shows the agreement of the two clusterings. Numbers are counts,
     so the size of the plot does not depend on the number of entities.
 
     Parameters

@@ -49,7 +49,8 @@ def matched_by_id(columns: Any, index: NDArray[Any] | None) -> Any:
     absent = int((places < 0).sum())
     if absent:
         warnings.warn(
-            f"columns have no row for {absent} of {places.size} entities; their values are missing",
+            f"columns have no rows for {absent} of the {places.size} entities, whose values are "
+            "treated as missing",
             UserWarning,
             stacklevel=3,
         )
@@ -79,7 +80,7 @@ def places_by_id(given: pd.Index, index: NDArray[Any] | None, what: str) -> Indi
         return None
     if (places < 0).all():
         raise ValueError(
-            f"{what}: no id belongs to the model, whose ids look like {index[0]!r} (the "
-            f"first id here is {given[0]!r}); pass rows of the same entities"
+            f"{what}: none of the ids belongs to the model, whose ids look like {index[0]!r} (the "
+            f"first id here is {given[0]!r}); pass rows for the same entities"
         )
     return places

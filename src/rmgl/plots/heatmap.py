@@ -86,7 +86,7 @@ def heatmap_data(
     chosen = [(view, chosen_features(table, view.name, n_features)) for view in views]
     if not any(rows.size for _, rows in chosen):
         raise ValueError(
-            "no feature distinguishes clusters; a heat map needs at least two clusters, "
+            "no feature distinguishes clusters; a heat map requires at least two clusters, "
             "and a view of features in addition to networks or distances"
         )
     names = [view.name for view, rows in chosen for _ in rows]

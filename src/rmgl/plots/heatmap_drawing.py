@@ -80,7 +80,7 @@ class HeatMap:
     """
     bars: list[Bar]
     n_entities: int
-    """Number of all entities. If it exceeds the number of `entities`, these are a sample."""
+    """Total number of entities. If it exceeds the number of `entities`, these are a sample."""
 
 
 class Picture:
@@ -197,5 +197,5 @@ class Picture:
             }
             ax.legend(handles=self.handles, fontsize=8, handlelength=1.2, **style)
         some = self.n < found.n_entities
-        sampled = f" (a sample of {found.n_entities:,})" if some else ""
+        sampled = f" (sampled from {found.n_entities:,})" if some else ""
         ax.set_xlabel(f"{self.n:,} entities{sampled}, ordered by cluster")

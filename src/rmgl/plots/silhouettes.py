@@ -52,7 +52,7 @@ class Silhouettes:
     mean: float
     """Mean over all entities."""
     n_entities: int
-    """Number of all entities. If it exceeds the number of `entities`, these are a sample."""
+    """Total number of entities. If it exceeds the number of `entities`, these are a sample."""
 
 
 def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
@@ -83,8 +83,8 @@ def silhouettes_data(model: Any, *, random_state: int = 0) -> Silhouettes:
     n_clusters = int(np.count_nonzero(sizes))
     if n_clusters < 2 or n_clusters == fitted.n_rows:
         raise ValueError(
-            f"the model has {n_clusters} clusters of {fitted.n_rows} entities, but "
-            "silhouettes need at least two clusters, one of them with several members"
+            f"the model has {n_clusters} clusters and {fitted.n_rows} entities, but "
+            "silhouettes require at least two clusters, one of them with at least two members"
         )
     sample = sample_by_cluster(fitted.labels, MOST_ROWS, random_state)
     rows = unit_rows(fitted.embedding) if fitted.parameters.of_unit_length else fitted.embedding

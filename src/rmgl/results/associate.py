@@ -1,10 +1,10 @@
-"""Compare the clusters in columns that were not used in the fit.
+"""Compare the clusters on columns that were not used in the fit.
 
 Unlike the features of the fit (`rmgl.results.explain`), these columns were not used to find the
 clusters, so tests on them are valid. `rmgl.results.group_tests` contains the tests, and
 `rmgl.results.survival` the test for survival. The p-values of all columns are corrected together by
-the Benjamini-Hochberg method: among columns with a q-value of at most 0.05, at most one in twenty is
-expected to be a false discovery.
+the Benjamini-Hochberg method: among columns with a q-value of at most 0.05, at most one in twenty
+is expected to be a false discovery.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Compared:
         )
 
     def pairs(self, labels: Labels) -> Iterator[PairComparison]:
-        """Compare the clusters with values in pairs. Pairs that cannot be tested have NaN."""
+        """Compare all pairs of clusters with values. Pairs that cannot be tested have NaN."""
         for first, second in combinations(np.unique(labels[self.known]).tolist(), 2):
             some = self.known & ((labels == first) | (labels == second))
             try:
@@ -159,7 +159,7 @@ class Compared:
 
 
 def _test_of(column: Outcome, seed: int) -> Callable[[NDArray[np.bool_], Labels], Comparison]:
-    """Return the test for the kind of a column."""
+    """Return the test for the type of a column."""
     if column.kind == LEFT_OUT:
         return _no_test
     compare = compare_categories if column.kind in CATEGORIES else compare_numbers
@@ -222,7 +222,7 @@ def values_in_words(column: Outcome, labels: Labels, n_clusters: int) -> tuple[s
 
 
 def _shares(column: Outcome, own: Vector) -> str:
-    """Describe the shares of the most frequent values."""
+    """Describe the shares of the most common values."""
     counts = np.bincount(own.astype(np.intp), minlength=len(column.levels))
     if column.kind == "Boolean":
         return f"{counts[1] / own.size:.0%} {column.levels[1]}"

@@ -19,7 +19,7 @@ class Association:
 
     column: str
     kind: str
-    """Kind of the column: number, date, duration, ordered category, Boolean, category,
+    """Type of the column: number, date, duration, ordered category, Boolean, category,
     survival, or left out.
     """
     test: str
@@ -137,7 +137,9 @@ class Associations:
         """Return sentences about entities and rows that could not be matched."""
         said = []
         if self.n_absent:
-            said.append(f"{self.n_absent:,} of the {self.n_entities:,} entities are missing from the table")
+            said.append(
+                f"{self.n_absent:,} of the {self.n_entities:,} entities are missing from the table"
+            )
         if self.n_unknown:
             rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
             said.append(f"{self.n_unknown:,} {rows} not in the fit and were ignored")
@@ -186,7 +188,7 @@ class Associations:
 
 
 def probability(value: float) -> str:
-    """Format a p-value with two digits. Empty if there is none.
+    """Format a p-value with two significant digits. Empty if there is none.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""Complete a report with the evidence of each view alone, which is measured on the rows rather than
-on the learned layers.
+"""Complete a report with the evidence from each view alone, which is measured on the rows rather
+than on the learned layers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rmgl.views.views import Views
 
 
 def report_of(fitted: FittedModel) -> Report:
-    """Return the report of a fit, including the evidence of each view alone."""
+    """Return the report on a fit, including the evidence from each view alone."""
     assert fitted.evidence is not None
     views, labels = fitted.views, fitted.evidence.labels
     report = make_report(with_shares(describe_views(fitted), views, labels), fitted)
@@ -41,8 +41,8 @@ def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
 def with_shares(
     described: list[ViewReport], kept: Views, labels: NDArray[np.intp]
 ) -> list[ViewReport]:
-    """Return the view sections of the report with the evidence of each view alone. `kept` contains
-    the scaled views.
+    """Return the view sections of the report with the evidence from each view alone. `kept`
+    contains the scaled views.
     """
     shares = [neighbors.inside(labels) for neighbors in own_neighbors(kept)]
     return [with_share(view, share) for view, share in zip(described, shares, strict=True)]
@@ -61,8 +61,8 @@ def with_table(report: Report, kept: Views, labels: NDArray[np.intp]) -> Report:
 
 
 def with_share(view: ViewReport, share: Share) -> ViewReport:
-    """Return the report section of a view with its evidence alone, or with the reason why there is
-    none.
+    """Return the report section of a view with the evidence from the view alone, or with the reason
+    why there is none.
     """
     if np.isnan(share.found):
         return replace(

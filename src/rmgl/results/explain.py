@@ -228,7 +228,7 @@ def features_again(fitted: Views, data: Any) -> Any:
 
 
 def with_all_entities(fitted: Views, data: Any, align: str | None) -> Any:
-    """Reorder tables that the fit aligned by row label. Rows that a table lacks become NaN."""
+    """Reorder tables that the fit aligned by row label. Rows missing from a table become NaN."""
     if align is None or fitted.index is None or not isinstance(data, Mapping | list | tuple):
         return data
     named = data.items() if isinstance(data, Mapping) else zip(fitted.names, data, strict=False)
@@ -268,7 +268,7 @@ def check_same_entities(fitted: Views, views: Views) -> Views:
     ]
     if not any(rows.size for rows in present):
         raise ValueError(
-            "none of the views of the fit has an observed row; pass at least one of them"
+            "none of the views from the fit has an observed row; pass at least one of them"
         )
     return views.with_fields("entities", present)
 
@@ -306,7 +306,7 @@ def columns_of(
 
 @dataclass(frozen=True)
 class Compared:
-    """Statistics of one feature inside and outside of every cluster."""
+    """Statistics of one feature inside and outside every cluster."""
 
     effect_size: Vector
     mean_inside: Vector
@@ -360,7 +360,7 @@ def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[V
 
 def _auc(column: Column, sizes: NDArray[np.intp]) -> Vector:
     """Return the area under the ROC curve of every cluster, from the rank sum of its members. Ties
-    have their mean rank.
+    get their mean rank.
     """
     order = np.argsort(column.values)
     values, clusters = column.values[order], column.clusters[order]

@@ -3,7 +3,7 @@ them.
 
 To add a finding, add an entry to `SENTENCES` and the code that detects it: in `rmgl.results.notes`
 for choices and measurements, in `rmgl.results.weak_points` for weak evidence, and in
-`rmgl.results.trust` for reasons of the verdict.
+`rmgl.results.trust` for the reasons for the verdict.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "second answer of neighbors": "{agreement:.2f} with the nearest-neighbor graph alone".format,
     # weak evidence
     "fitted again": (
-        "{n_rows:,} entities were refitted, and there are {n_clusters} clusters now; "
+        "{n_rows:,} entities were refitted, and there are now {n_clusters} clusters; "
         "everything else in this report is about the first fit, and the reliability of the "
         "new clusters was not assessed"
     ).format,

@@ -13,8 +13,8 @@ bias correction (Bergsma, 2013),
     phi2 = max(0, chi2 / n - (r - 1)(c - 1) / (n - 1))
     V    = sqrt(phi2 / min(r' - 1, c' - 1))              r' = r - (r - 1)^2 / (n - 1), c' likewise
 
-This is 0 if the two are unrelated, even in small samples, and 1 if the cluster determines the
-value.
+V is 0 if cluster and value are unrelated, even in small samples, and 1 if the cluster determines
+the value.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def compare_survival(times: Vector, events: NDArray[np.bool_], labels: Labels) -
     found = log_rank(times, events, labels)
     if found is None:
         raise NothingToCompare(
-            "only one cluster is at risk at the times of events, or all events happened "
+            "only one cluster is at risk at the times of events, or all events occurred "
             "at the same time"
         )
     return Comparison("log-rank", found.statistic, found.df, found.p_value, "", float("nan"))

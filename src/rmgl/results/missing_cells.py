@@ -29,9 +29,9 @@ class Gaps:
     n_rows: int
     """Number of rows with at least one missing cell."""
     n_sparse: int
-    """Number of rows with fewer than a third of their cells."""
+    """Number of rows with values in fewer than a third of their cells."""
     sparse_rows: str
-    """Names of the first rows with fewer than a third of their cells."""
+    """Names of the first rows with values in fewer than a third of their cells."""
     share_apart: float
     """Share of the pairs of rows without a common column, in a sample of the rows."""
 

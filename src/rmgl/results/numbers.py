@@ -1,7 +1,7 @@
-"""Reliability of the range of numbers of clusters.
+"""Reliability of the range for the number of clusters.
 
 For each level of confidence, `numbers.csv` contains how often the range included the number of
-classes of public data sets. The file is created by `python -m benchmarks numbers`.
+classes in public data sets. The file is created by `python -m benchmarks numbers`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ separated than the parts of such a cloud:
     separation = (w - w_0) / (1 - w_0)
 
 Here w is the share of the common graph's edge weight inside clusters, and w_0 the same share for
-the cloud. The separation is 0 if the clusters are not better separated than those of a cloud, and 1
+the cloud. The separation is 0 if the clusters are no better separated than those of a cloud, and 1
 if no edge connects two clusters.
 """
 

@@ -1,6 +1,6 @@
-"""Match the rows of a table of outcomes with the entities of a fit, and check its values.
+"""Match the rows of a table of outcomes to the entities of a fit, and check the values.
 
-Rows are matched by row id. If the fit has no row ids, rows are matched by position. The kinds of
+Rows are matched by row id. If the fit has no row ids, rows are matched by position. The types of
 columns are the same as for tables that are clustered (`rmgl.views.column_kinds`).
 """
 
@@ -21,12 +21,12 @@ from rmgl.views.incomplete import lookalikes
 
 Vector = NDArray[np.float64]
 CATEGORIES = ("category", "Boolean")
-"""Kinds of columns with unordered values."""
+"""Types of columns with unordered values."""
 MOST_LEVELS = 50
 """Maximum number of values of a category. Rarer values are merged."""
 OTHERS = "(other values)"
 IS_EVENT = {"true": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "0": 0.0, "0.0": 0.0}
-"""Meaning of the cells of an event column, in lower case."""
+"""Meaning of the cells in an event column, in lowercase."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Outcome:
 
     name: str
     kind: str
-    """Kind of the column, one of `rmgl.views.encoding.COLUMN_KINDS`."""
+    """Type of the column, one of `rmgl.views.encoding.COLUMN_KINDS`."""
     values: Vector
     """Numbers, or positions of categories among the levels, with NaN for missing values. A column
     that is left out has zeros.
@@ -56,7 +56,7 @@ class SurvivalOutcome:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Mask of the entities that have a time and an event."""
+        """Mask of the entities that have values in both columns."""
         return np.isfinite(self.times) & np.isfinite(self.events)
 
 
@@ -79,7 +79,7 @@ def outcomes_of(
     time: str | None = None,
     event: str | None = None,
 ) -> Outcomes:
-    """Check the columns of a table, and put them into the order of the entities.
+    """Check the columns of a table, and put their values in the order of the entities.
 
     `index` contains the ids of the entities (None if there are none). `time` and `event` name the
     two survival columns.
@@ -137,7 +137,7 @@ def _as_frame(table: Any) -> Any:
 def matched_rows(
     table: Any, index: NDArray[Any] | None, n_rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Match the rows of a table with the entities of the fit, and return the positions of both."""
+    """Match the rows of a table to the entities of the fit, and return the positions of both."""
     if index is None:
         _check_order(table, n_rows)
         return np.arange(n_rows), np.arange(n_rows)
@@ -171,8 +171,8 @@ def matched_rows(
         )
     if not pairs:
         raise ValueError(
-            "no row id of the table is in the fit: the table has "
-            f"{listed(list(map(str, ids)))}, the fit has "
+            "none of the row ids in the table is in the fit: the table has "
+            f"{listed(list(map(str, ids)))}, and the fit has "
             f"{listed(list(map(str, fitted)))}; label the rows of the table with the ids of the fit"
         )
     rows, entities = np.array(pairs, dtype=np.intp).T
@@ -184,7 +184,7 @@ def _check_order(table: Any, n_rows: int) -> None:
     if len(table) != n_rows:
         raise ValueError(
             f"the table has {len(table)} rows, but the model has {n_rows} entities; the "
-            "views of the fit had no row ids, so the table needs one row per entity, in "
+            "views of the fit had no row ids, so the table must have one row per entity, in "
             "the same order"
         )
     labels = table.index
@@ -202,7 +202,7 @@ def _check_order(table: Any, n_rows: int) -> None:
 
 
 def column_of_ids(table: Any, index: NDArray[Any]) -> str | None:
-    """Return the column of a table with most of the ids of a fit. None if there is none."""
+    """Return the column of a table that contains mostly ids of a fit. None if there is none."""
     known = set(map(str, index.tolist()))
     for name in table.columns:
         cells = set(map(level_text, cells_of(table[name])))
@@ -224,7 +224,7 @@ def _first_repeated(labels: Sequence[Any]) -> Any:
 
 
 def _outcome(name: str, values: Any, placed: Any) -> Outcome:
-    """Return one column with its kind. If it cannot be compared, its note gives the reason."""
+    """Return one column with its type. If it cannot be compared, its note gives the reason."""
     values = values.sparse.to_dense() if hasattr(values.dtype, "fill_value") else values
     there = placed(np.where(values.notna(), 0.0, np.nan))
     try:
@@ -250,7 +250,7 @@ def _outcome(name: str, values: Any, placed: Any) -> Outcome:
 
 
 def _category(column: TableColumn, values: Any, placed: Any) -> Outcome:
-    """Return a category. If it has very many values, the rare ones are merged."""
+    """Return a category. If it has too many values, the rare ones are merged."""
     import pandas as pd
 
     present = values.notna().to_numpy()
@@ -295,7 +295,7 @@ def _survival_names(names: Sequence[str], time: Any, event: Any) -> tuple[str, s
     for parameter, name, other in (("time", time, "event"), ("event", event, "time")):
         if name is None:
             raise ValueError(
-                f"{other}= is passed without {parameter}=; survival needs both the column "
+                f"{other}= is passed without {parameter}=; survival requires both the column "
                 "of times and the column of events"
             )
         if str(name) not in names:
@@ -348,7 +348,7 @@ def _events(name: str, values: Any, ids: Any) -> Vector:
         if known is None:
             raise ValueError(
                 f"event={name!r} is {quoted(cell)} in row {ids[row]!r}, but an event must "
-                "be true or false, or 1 or 0; use 1 if it happened and 0 if not"
+                "be true or false, or 1 or 0; use 1 if it occurred and 0 if not"
             )
         found[row] = known
     return found

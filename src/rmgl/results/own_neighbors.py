@@ -1,4 +1,4 @@
-"""Evidence of each view alone: whether the nearest neighbors in it are in the same cluster.
+"""Evidence from each view alone: whether the nearest neighbors in it are in the same cluster.
 
 The layers of the views are learned with the common embedding as a guide, so they follow the
 clusters even if the views do not: 96% of the edge weight of a view of pure noise can lie inside

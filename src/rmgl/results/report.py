@@ -1,4 +1,4 @@
-"""The report of a fit, with the choices, the evidence for them, and weak points:
+"""The report on a fit, with the choices, the evidence for them, and weak points:
 `print(model.report_)`.
 """
 
@@ -59,7 +59,7 @@ class ViewReport:
     n_empty: int
     """Number of rows of zeros, which are treated as missing."""
     columns: list[str] = field(default_factory=list)
-    """Kind of each column with the reason, if not all columns are numeric, and the columns that are
+    """Type of each column with the reason, if not all columns are numeric, and the columns that are
     left out.
     """
     gaps: Gaps | None = None
@@ -72,7 +72,7 @@ class ViewReport:
     """Reason why `inside` is unknown."""
     is_network: bool = False
     reliability: float | None = None
-    """Agreement between halves of its columns, from 0 to 1. None if unknown, or if the view has no
+    """Agreement between halves of the columns, from 0 to 1. None if unknown, or if the view has no
     columns.
     """
 
@@ -257,7 +257,7 @@ class Report:
 
 
 def make_report(views: list[ViewReport], fitted: FittedModel) -> Report:
-    """Return the report of a fit, built from the sections about its views."""
+    """Return the report on a fit, built from the sections about its views."""
     evidence, rules = fitted.evidence, fitted.parameters.rules
     assert evidence is not None
     refits = second_answers(

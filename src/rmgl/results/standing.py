@@ -69,7 +69,7 @@ class Standing:
 
     @property
     def doubtful(self) -> NDArray[np.intp]:
-        """Return the entities of low confidence, lowest first."""
+        """Return the entities with low confidence, lowest first."""
         found = np.flatnonzero(self.confidence < DOUBTFUL)
         return found[np.argsort(self.confidence[found], kind="stable")]
 
@@ -133,8 +133,8 @@ def named_by_chance(of_views: Sequence[Shares], labels: NDArray[np.intp]) -> flo
 
 @dataclass(frozen=True)
 class Votes:
-    """Weight of every entity to each cluster, (N, K): a matrix, or a product that is never formed
-    as a whole.
+    """Edge weight from every entity to each cluster, (N, K): a matrix, or a product that is never
+    formed as a whole.
     """
 
     left: sparse.csr_array

@@ -50,7 +50,7 @@ class SurvivalCurve:
 
     cluster: int
     n: int
-    """Number of entities with a time and an event."""
+    """Number of entities with values in both survival columns."""
     n_events: int
     times: Vector
     """Distinct times in increasing order."""
@@ -78,7 +78,7 @@ class SurvivalCurve:
         return np.append(self.at_risk, 0)[place].astype(np.intp)
 
     def corners(self) -> dict[str, Vector]:
-        """Return the corners of the step curve and its band from time 0 on: `time`, `survival`,
+        """Return the corners of the step curve and its band, from time 0: `time`, `survival`,
         `lower` and `upper`.
         """
         shares = {"survival": self.survival, "lower": self.lower, "upper": self.upper}
@@ -110,7 +110,7 @@ class Survival:
     event: str
     """Name of the column of events."""
     curves: tuple[SurvivalCurve, ...]
-    """One curve for each cluster with at least one time and event."""
+    """One curve for each cluster with values in both survival columns."""
     expected: Vector
     """Expected number of events of each curve's cluster if all clusters had the same risk."""
 

@@ -50,10 +50,10 @@ class Factor:
     view: int
     view_name: str
     columns: tuple[int, ...]
-    """Columns of its view that it includes, with those of the same category."""
+    """Columns of the view that the factor includes, with those that encode the same category."""
     name: str
     levels: Indices
-    """Code of its value for every sampled entity, starting at 0."""
+    """Code of the value of every sampled entity, starting at 0."""
     is_rows: bool = False
 
     @property
@@ -178,7 +178,7 @@ def places_of(X: sparse.csr_array) -> Any:
 
 
 def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
-    """Return the indicator columns of the values of some columns."""
+    """Return the indicator columns for the values in some columns."""
     return [
         number
         for column in columns

@@ -114,7 +114,7 @@ def calibration() -> list[tuple[float, float, float]]:
     """Return strengths of evidence, each with the two adjusted Rand indices between which the
     middle half of the results lies.
 
-    Each row applies to results from its strength up to that of the next row.
+    Each row applies to results from its strength up to the strength of the next row.
     """
     text = files("rmgl.results").joinpath("calibration.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
@@ -122,8 +122,8 @@ def calibration() -> list[tuple[float, float, float]]:
 
 
 def worth(strength: float) -> tuple[float, float]:
-    """Return the two adjusted Rand indices between which the middle half of the results with such
-    evidence lies.
+    """Return the two adjusted Rand indices between which the middle half of the results with
+    evidence of this strength lies.
     """
     rows = [row for row in calibration() if row[0] <= strength]
     return rows[-1][1:]

@@ -88,7 +88,7 @@ def used_names(view: View) -> set[str]:
 
 def _ordered(column: Outcome) -> Vector:
     """Return the numbers of a column. For a category, return whether each entity has its most
-    frequent value.
+    common value.
     """
     if column.kind not in CATEGORIES or len(column.levels) < 3:
         return column.values

@@ -54,7 +54,7 @@ def digest_of(*parts: Any) -> str:
 
 
 def _pieces(part: Any) -> Iterator[Any]:
-    """Yield a text that describes a value, and then its bytes."""
+    """Yield text that describes a value, and then its bytes."""
     if sparse.issparse(part):
         yield f"sparse {part.shape};".encode()
         for array in (part.indptr, part.indices, part.data):

@@ -32,7 +32,7 @@ TICK = 0.5
 
 
 class Stage(Protocol):
-    """Function stage(name, part): the run is in this stage, and a part from 0 to 1 is done."""
+    """Function stage(name, part): the run is in this stage, with a part from 0 to 1 completed."""
 
     def __call__(self, name: str, part: float = 0.0, /) -> None: ...
 

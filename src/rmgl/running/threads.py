@@ -281,7 +281,7 @@ def is_small(needed: int) -> bool:
 
 
 def require_memory(needed: int, purpose: str, way_out: str = "use fewer rows (a sample)") -> None:
-    """Raise a MemoryError if less than `needed` is available. `way_out` says how to need less."""
+    """Raise a MemoryError if less than `needed` is available. `way_out` says how to use less."""
     available = available_memory()
     if available is not None and needed > available:
         raise MemoryError(
@@ -383,7 +383,7 @@ def _control_group_memory() -> int | None:
 def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
     """Yield the control groups of this process, with the names of their files.
 
-    In a container the group of the process may be the root.
+    In a container, the group of the process may be the root.
     """
     try:
         lines = (PROCESS / "cgroup").read_text().splitlines()

@@ -49,7 +49,7 @@ def read_parquet(path: Path) -> Any:
 
 
 def read_feather(path: Path) -> Any:
-    """Read a Feather file. A version 1 file takes no more memory than its size."""
+    """Read a Feather file. A version 1 file needs no more memory than its size."""
     import pandas as pd
     from pyarrow import ipc
 

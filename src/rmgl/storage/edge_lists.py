@@ -185,7 +185,7 @@ def nodes_of(lists: Sequence[EdgeList]) -> list[str]:
 def new_edges(
     edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]
 ) -> sparse.csr_array:
-    """Return the weights of edges from new entities, named first, to fitted ones, named second."""
+    """Return the weights of edges from new entities (first ids) to fitted entities (second ids)."""
     first = places_of(edges, edges.first, new_ids, "a new entity (first column)")
     second = places_of(edges, edges.second, fitted_ids, "a fitted entity (second column)")
     return sparse.csr_array((edges.weights, (first, second)), shape=(len(new_ids), len(fitted_ids)))

@@ -115,7 +115,7 @@ def read_excel(path: Path, wanted: Selection) -> Table:
 
 
 def check_cells(frame: Any, id_column: str | None, lines: Indices) -> None:
-    """Raise a ValueError for the first cell of a sheet that is text in a column of numbers."""
+    """Raise a ValueError for the first cell of a sheet that is text in a numeric column."""
     for place, name in enumerate(frame.columns):
         column = frame.iloc[:, place]
         if str(name) == id_column or column.dtype != np.dtype(object):
@@ -139,7 +139,7 @@ def check_cells(frame: Any, id_column: str | None, lines: Indices) -> None:
 
 
 def table_of(frame: Any, id_column: str | None, how: str, id_place: Callable[[int], str]) -> Table:
-    """Return a pandas table as a `Table`, with an array if all columns are numbers.
+    """Return a pandas table as a `Table`, with an array if all columns are numeric.
 
     `id_place(row)` describes where the id of a row is.
     """

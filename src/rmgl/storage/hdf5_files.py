@@ -19,7 +19,9 @@ from rmgl.storage.text_file import Table
 from rmgl.views.views import Views
 
 MOST_OBJECTS, DEEPEST = 100_000, 30
-"""Maximum numbers of objects and of nested groups in a file. Links can make it look endless."""
+"""Maximum number of objects in a file, and maximum depth of its groups. Links can make a file look
+endless.
+"""
 
 
 def read_h5mu(path: Path) -> Views:
@@ -30,7 +32,7 @@ def read_h5mu(path: Path) -> Views:
 
 
 def read_h5ad(path: Path, wanted: Selection) -> Table:
-    """Read X of an .h5ad file. The row ids are the names of its observations."""
+    """Read X from an .h5ad file. The row ids are the names of its observations."""
     adata = read_hdf5(path, "anndata", "read_h5ad", "AnnData.write_h5ad")
     views = from_anndata(adata, ["X"])
     ids = checked_ids(texts_of(adata.obs_names), lambda row: f"observation {row} (obs_names)")
@@ -73,7 +75,7 @@ def declared_sizes(group: Any, depth: int = 0) -> Iterator[int]:
     and column.
     """
     if depth > DEEPEST:
-        raise ValueError(f"it contains groups inside groups, more than {DEEPEST} deep")
+        raise ValueError(f"it contains groups nested more than {DEEPEST} deep")
     for name in group:
         item = group.get(name)  # None if it is a broken link
         if hasattr(item, "keys"):

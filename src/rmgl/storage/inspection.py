@@ -23,7 +23,7 @@ IDS_SHOWN = 3
 
 
 def inspect_file(path: Path, selection: Selection) -> list[str]:
-    """Describe how a file would be read: rows, ids, kinds of columns, missing cells, scaling."""
+    """Describe how a file would be read: rows, ids, column types, missing cells, scaling."""
     check_inputs([path])
     if kind_of(path) in OF_ALL_VIEWS:
         views = read_views(
@@ -81,7 +81,7 @@ def describe(view: View, index: Any) -> list[str]:
     if view.encoding is None:
         lines.append(
             f"{view.matrix.shape[1]:,} columns, all "
-            f"numbers{'' if names is None else f': {some(names)}'}"
+            f"numeric{'' if names is None else f': {some(names)}'}"
         )
     else:
         lines += view.encoding.sentences()

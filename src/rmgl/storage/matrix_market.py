@@ -29,7 +29,7 @@ def read_folder(path: Path, wanted: Selection) -> Table:
 
 
 def read_matrix(path: Path, wanted: Selection) -> Table:
-    """Read a Matrix Market file. Rows are entities unless the names beside it fit its columns."""
+    """Read a Matrix Market file. Rows are entities unless the names beside it match its columns."""
     from scipy.io import mmread
 
     content = read_bytes(path)

@@ -1,4 +1,4 @@
-"""The layers of a model as graphs for networkx and igraph, and in files for Gephi and others."""
+"""A model's layers as graphs for networkx and igraph, and in files for Gephi and other tools."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def write_graphml(
 ) -> None:
     """Write the graph from `layers_to_networkx` to a GraphML file, with numbers as edge ids.
 
-    Nodes have their names as `label`, which Gephi displays, and the `cluster`. Characters in names
+    Each node has its name as `label`, which Gephi displays, and its `cluster`. Characters in names
     that XML does not allow, such as control characters, are written as escapes (``\\x01``).
     """
     graph = layers_to_networkx(layers, shown_nodes(nodes, xml_text), numbered=True)

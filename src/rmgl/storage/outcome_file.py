@@ -25,8 +25,8 @@ from rmgl.views.views import Views
 def read_outcome(path: Path, id_column: str | None, index: NDArray[Any] | None) -> Any:
     """Read a table with its row ids as row labels.
 
-    If the entities of a fit have ids (`index`) and no id column is named, the column that holds
-    most of these ids is used.
+    If the entities of a fit have ids (`index`) and no id column is named, the first column
+    whose values are mostly these ids is used.
     """
     import pandas as pd
 

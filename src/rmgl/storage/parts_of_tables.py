@@ -118,7 +118,7 @@ def without(table: Table, names: Sequence[str]) -> Table:
 
 
 def columns_at(values: Any, places: Sequence[int]) -> Any:
-    """Return some columns of a table, as an array if all of them are numbers."""
+    """Return some columns of a table, as an array if all of them are numeric."""
     if not is_table(values):
         return values[:, places]
     some = values.iloc[:, places]

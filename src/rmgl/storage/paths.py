@@ -29,9 +29,9 @@ FILES = {
 }
 """Files and folders of a result."""
 COMPARISON = "comparison.csv"
-"""File that compares answers with several numbers of clusters."""
+"""File that compares results with different numbers of clusters."""
 MATRICES = ("matrix.mtx", "matrix.mtx.gz")
-"""The matrix in a 10x Genomics folder."""
+"""Possible names of the matrix in a 10x Genomics folder."""
 
 EVERYTHING = Selection()
 
@@ -115,7 +115,7 @@ def check_paths(source: Source, output: Output, save: Path | None, checkpoint: P
     if save is not None:
         check_file(save, output.force)
     if source.align is not None and source.id_column is None:
-        raise ValueError(f"--align {source.align} needs row ids: name their column with --id")
+        raise ValueError(f"--align {source.align} requires row ids: name their column with --id")
     check_inputs([path for path in source.all_paths if not is_stored_folder(path)])
 
 
@@ -166,7 +166,7 @@ def check_apart(written: Mapping[str, Path | None], read: Sequence[Path]) -> Non
 
 
 def overlap(path: Path, other: Path) -> bool:
-    """Return whether two paths are the same or one is inside the other, also through links."""
+    """Return whether two paths are the same or one is inside the other, including via links."""
     pairs = [(one, another) for one in locations(path) for another in locations(other)]
     return same(path, other) or any(
         one.is_relative_to(another) or another.is_relative_to(one) for one, another in pairs
@@ -189,7 +189,7 @@ def locations(path: Path) -> set[Path]:
 
 
 def check_folder(folder: Path, force: bool) -> None:
-    """Raise a ValueError if the folder cannot be written. `force` allows a result of rmgl there."""
+    """Raise a ValueError if the folder cannot be written. `force` allows an rmgl result there."""
     if not folder.parent.is_dir():
         raise ValueError(f"{folder}: its parent folder does not exist: create it first")
     check_writable(folder)
@@ -210,7 +210,7 @@ def check_folder(folder: Path, force: bool) -> None:
 
 
 def check_file(path: Path, force: bool) -> None:
-    """Raise a ValueError if the file cannot be written, or exists and `force` is not given."""
+    """Raise a ValueError if the file cannot be written, or exists and `force` is not set."""
     if not path.parent.is_dir():
         raise ValueError(f"{path}: its parent folder does not exist: create it first")
     check_writable(path)
@@ -221,12 +221,12 @@ def check_file(path: Path, force: bool) -> None:
 
 
 def folder_of_number(n_clusters: int) -> str:
-    """Return the name of the folder for the answer with this number of clusters."""
+    """Return the name of the folder for the result with this number of clusters."""
     return f"{n_clusters}_clusters"
 
 
 def foreign_file(folder: Path) -> str | None:
-    """Return the name of a file in the folder that is not part of a result of rmgl, or None."""
+    """Return the name of a file in the folder that is not part of an rmgl result, or None."""
     if (folder / COMPARISON).is_file():
         for path in sorted(folder.iterdir()):
             if path.name != COMPARISON:

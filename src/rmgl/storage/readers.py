@@ -1,4 +1,4 @@
-"""Read views from one .npz or .h5mu file with all views, or from one other file per view."""
+"""Read views from one .npz or .h5mu file with all views, or one file of another type per view."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def read_views(
     """Read and check views, with their column names and, if there is an id column, row names.
 
     With an id column, or if files name their rows, rows are put in the order of the first file.
-    Each view needs at least `least` rows. Unless `everyone` is False, every entity needs a view.
-    New rows get the columns and encodings of the `fitted` views. If the fit had a single view, the
-    new one may have another name. `selection` selects the columns and names the views.
+    Each view must have at least `least` rows. Unless `everyone` is False, every entity must be in a
+    view. New rows get the columns and encodings of the `fitted` views. If the fit had a single
+    view, the new view may have another name. `selection` selects the columns and names the views.
     """
     check_inputs(paths)
     selection = replace(selection, id_column=id_column)
@@ -137,7 +137,7 @@ def as_frame(table: Table) -> Any:
 
 
 def observed_rows(places: Mapping[str, Indices | None]) -> dict[str, Mask]:
-    """Return which rows are observed, for each view that lacks some rows."""
+    """Return which rows are observed, for each view with missing rows."""
     return {
         name: rows >= 0 for name, rows in places.items() if rows is not None and (rows < 0).any()
     }
@@ -149,7 +149,7 @@ def read_all_views(
     """Read the one file that holds all views, without an id column."""
     if len(paths) > 1:
         raise ValueError(
-            "an .npz or .h5mu file was given together with other files: use one .npz or .h5mu "
+            "an .npz or .h5mu file cannot be combined with other files: use one .npz or .h5mu "
             "file with all views, or one file of another type per view"
         )
     kind = kind_of(paths[0])
@@ -185,7 +185,7 @@ def read_tables(paths: Sequence[Path], selection: Selection) -> list[tuple[Path,
             f"--sheet {selection.sheets[0]}: none of the files is an .xlsx file: leave out --sheet"
         )
     if selection.views and len(paths) * max(1, len(selection.sheets)) > 1:
-        raise ValueError("--view splits one table into views: give one file, or leave out --view")
+        raise ValueError("--view splits one table into views: pass one file, or leave out --view")
     tables = [(path, table) for path in paths for table in tables_in(path, selection)]
     selection.check_used(
         name for _, table in tables for name in (*(table.columns or ()), *table.left_out)
@@ -265,8 +265,8 @@ def row_order(
     """Return a common order of row ids for all tables, and their positions in each table (-1:
     absent).
 
-    The order is None without ids. By default, all tables need the same ids, and the order is that
-    of the first table. `how` is as in `align_labels`.
+    The order is None without ids. By default, all tables must have the same ids, and the order is
+    that of the first table. `how` is as in `align_labels`.
     """
     without = [table.name for table in tables if table.ids is None]
     if len(without) == len(tables):

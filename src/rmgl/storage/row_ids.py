@@ -1,4 +1,4 @@
-"""Row ids in files. Every row needs one, because ids match the rows of several files."""
+"""Row ids in files. Every row needs one, because ids match rows across files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def from_mudata(
 ) -> Views:
     """Convert the modalities of a MuData to views, for `RMGL.fit`.
 
-    Observations that a modality lacks are missing from its view.
+    Observations that are missing from a modality are missing from its view.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def from_mudata(
     modalities = dict(mdata.mod.items())
     if not modalities:
         raise ValueError(
-            "this MuData has no modality, but at least one is needed: add one to its `mod`"
+            "this MuData has no modalities, but at least one is required: add one to its `mod`"
         )
     sources = choose_sources(list(modalities), rep, layer)
     of_modalities = []
@@ -200,7 +200,7 @@ def by_modality(value: Any, names: Sequence[str], parameter: str) -> dict[str, s
         return dict.fromkeys(names, value)
     if not isinstance(value, Mapping):
         raise TypeError(
-            f"{parameter} is a {type(value).__name__}, not a str or dict: give one name, or "
+            f"{parameter} is a {type(value).__name__}, not a str or dict: pass one name, or "
             "a dict by modality"
         )
     unknown = [name for name in value if name not in names]
@@ -229,7 +229,7 @@ def find_source(adata: Any, key: str) -> tuple[str, str | None]:
 
 
 def stored(adata: Any, place: str, key: str | None, owner: str) -> Any:
-    """Return `X`, or the entry of `obsm` or `layers` with the given name, read into memory."""
+    """Return `X`, or the entry of `obsm` or `layers` with this name, read into memory."""
     if key is None:
         X = adata.X
         if X is None:

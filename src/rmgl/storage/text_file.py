@@ -12,12 +12,12 @@
    may have thousands separators. If 1,234 can be read both ways and no other cell decides, the
    comma is decimal in files with semicolons (`find_notation`).
 6. `NO_VALUE` lists the markers of missing cells in all columns. If all other cells in a column are
-   numbers or markers in `NO_NUMBER`, it is a column of numbers. If at least half of them are, the
+   numbers or markers in `NO_NUMBER`, the column is numeric. If at least half of them are, the
    others are treated as mistakes. Otherwise, the column holds Booleans or strings.
 
 `pandas.read_csv` reads the numbers. Python's csv module finds the lines and their fields, because
 pandas does not report the line of a cell, and pads lines that are too short. Rule 5 is implemented
-here, because pandas with its option `thousands` also reads 1,2,3 as 123.
+here, because pandas with the `thousands` option also reads 1,2,3 as 123.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Table:
     """Data of one view in a file."""
 
     values: Any
-    """An array or sparse matrix of numbers, or a pandas table with columns of several kinds."""
+    """An array or sparse matrix of numbers, or a pandas table with columns of mixed types."""
     ids: list[str] | None = None
     columns: tuple[str, ...] | None = None
     how: str = ""
@@ -73,7 +73,7 @@ class Table:
 
 
 def read_text(path: Path, wanted: Selection) -> Table:
-    """Read a text table, with or without a line of column names, by the rules above."""
+    """Read a text table, with or without a line of column names, according to the rules above."""
     id_column = wanted.id_column
     text, encoding = read_characters(path)
     separator = find_separator(path, text)
@@ -134,7 +134,7 @@ def ids_of(rows: Sequence[tuple[int, str]], header: Sequence[str], id_place: int
 
 
 def gathered(columns: Sequence[Any], names: Sequence[str] | None, n_rows: int) -> Any:
-    """Return an array if all columns are numbers, or else a table."""
+    """Return an array if all columns are numeric, or else a table."""
     import pandas as pd
 
     if all(isinstance(column, np.ndarray) for column in columns):
@@ -230,7 +230,7 @@ class Sheet:
         """Parse the table with pandas, with numbers exact to the last digit."""
         import pandas as pd
 
-        # from pandas 3.1 on, this is always so and the option is deprecated
+        # pandas 3.1 and later always do this and deprecate the option
         exact = {} if pandas_version(pd) >= (3, 1) else {"float_precision": "round_trip"}
         return pd.read_csv(
             io.StringIO(self.text),

@@ -65,7 +65,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _read(path: Path, file: Any) -> bytes:
-    """Read to the end, checking the memory on the way: compressed data may expand to any size."""
+    """Read to the end, checking memory along the way: compressed data may expand to any size."""
     content, checked = io.BytesIO(), BYTES_AT_ONCE
     while block := file.read(BYTES_AT_ONCE):
         content.write(block)
@@ -235,7 +235,7 @@ def check_without_numbers(first: Sequence[str]) -> None:
     if any(map(is_name, first)):
         return
     if len(first) == 1 or has_equals(first) or any(map(is_missing, first)):
-        raise ValueError(unclear(first, 0, "where a number or a column name is needed"))
+        raise ValueError(unclear(first, 0, "where a number or a column name is expected"))
 
 
 def check_with_numbers(first: Sequence[str], numbers: Sequence[bool]) -> None:

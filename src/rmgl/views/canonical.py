@@ -125,7 +125,7 @@ def _differs_from_last(places: Vector | Keys, keys: Keys) -> NDArray[np.bool_]:
 def told_apart(keys: Keys, squares: list[Any]) -> Keys:
     """Compute keys of the entities from square matrices, all different as far as `WORK` allows.
 
-    If neither the keys of other entities nor walks separate some entities, one of these is singled
+    If neither the keys of other entities nor walks separate some entities, one of them is singled
     out, which separates others, and so on. If the entities can be swapped without changing the
     matrices, each choice gives the same matrices in the order of the keys.
     """
@@ -148,7 +148,7 @@ def n_different(keys: Keys) -> int:
 
 
 def refined(keys: Keys, squares: list[Any], rounds: int) -> tuple[Keys, int]:
-    """Mix the keys of other entities into keys until no more entities are separated (color
+    """Mix the keys of other entities into each key until no more entities are separated (color
     refinement).
 
     Returns the keys, and the number of `rounds` left.
@@ -191,7 +191,7 @@ def with_numbers_of_copies(keys: Keys, squares: list[Any]) -> Keys:
 
 
 def by_walks(keys: Keys, squares: list[Any]) -> Keys:
-    """Mix the walks of 2, 4, 8, ... steps in sparse matrices into keys until all are different.
+    """Mix walks of 2, 4, 8, ... steps in sparse matrices into the keys until all keys differ.
 
     Color refinement cannot separate the nodes of a regular graph, but the short cycles through them
     can. Walks are counted modulo 2^64, and the counts are hashed before they are multiplied again,

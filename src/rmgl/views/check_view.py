@@ -31,7 +31,7 @@ Named: TypeAlias = list[tuple[str, Any]]
 """User input for the views, each with the name of its view."""
 
 NUMBERS = Encoding(())
-"""Placeholder for no encoding: all columns must be numbers."""
+"""Placeholder for no encoding: all columns must be numeric."""
 LARGEST_WEIGHT = 1e100
 """Largest weight that users may set for a view."""
 SAME_ROWS = (
@@ -257,7 +257,7 @@ def check_view(
 
 
 def _encoded(name: str, X: Any, encoding: Encoding | None) -> tuple[Any, Encoding | None]:
-    """Convert a table with columns of several kinds to numbers. Keep other inputs."""
+    """Convert a table with columns of mixed types to numbers. Keep other inputs."""
     if not is_table(X):
         if encoding is not None and encoding is not NUMBERS:
             columns = listed([column.name for column in encoding.used])
@@ -336,7 +336,7 @@ def check_same_rows(named: Named, lengths: Sequence[int]) -> None:
             advice = SAME_NODES if is_given_view(given) or is_given_view(first_given) else SAME_ROWS
             raise ValueError(
                 f"view {name!r} has {length} rows but view {first!r} has {lengths[0]}: every view "
-                f"needs the same entities in the same order; {advice}"
+                f"must have the same entities in the same order; {advice}"
             )
     check_same_labels(named)
 

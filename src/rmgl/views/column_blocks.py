@@ -31,7 +31,7 @@ def split_columns(data: Any, blocks: Any) -> list[tuple[str, Any]]:
         data = np.asarray(data)
     if len(data.shape) != 2:
         raise ValueError(
-            f"views= needs one 2-D input, but the input has {len(data.shape)} dimension(s): "
+            f"views= requires one 2-D input, but the input has {len(data.shape)} dimension(s): "
             "pass one array or table"
         )
     if parts and all(isinstance(part, Integral) for part in parts):

@@ -21,11 +21,11 @@ from rmgl.views.encoding import (
 from rmgl.views.scales import known_scale
 
 ALL_DIFFERENT = 0.9
-"""Minimum share of distinct strings in the rows at which a column is treated as row ids."""
+"""Minimum ratio of distinct strings to rows at which a column is treated as row ids."""
 MANY_LEVELS = 50
-"""Number of distinct strings beyond which a smaller share is enough to be treated as row ids."""
+"""Number of distinct strings beyond which a smaller ratio is enough to be treated as row ids."""
 MANY_DIFFERENT = 0.5
-"""Share of distinct strings beyond which more than `MANY_LEVELS` of them are treated as row ids."""
+"""Ratio beyond which more than `MANY_LEVELS` distinct strings are treated as row ids."""
 
 
 class LikelyIds(ValueError):
@@ -33,7 +33,7 @@ class LikelyIds(ValueError):
 
 
 def fit_encoding(table: Any) -> Encoding | None:
-    """Determine the kind of each column in a table. None if all are numbers or Booleans."""
+    """Determine the kind of each column in a table. None if all are numeric or Boolean."""
     from pandas.api.types import infer_dtype, is_bool_dtype, is_numeric_dtype
 
     plain = ("integer", "floating", "mixed-integer-float", "boolean", "empty", "decimal", "complex")

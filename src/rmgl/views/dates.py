@@ -1,7 +1,7 @@
 """Convert dates in the years 1 to 9999 to days, even outside the range of pandas types.
 
 Most versions of pandas convert strings and Python dates to nanoseconds, which cover 1677 to 2262.
-Dates such as 9999-12-31, which many tables use for an unknown end date, are therefore read in
+Dates such as 9999-12-31, which many tables use for an unknown end date, are therefore shifted to
 another year: the calendar repeats every 400 years.
 """
 
@@ -46,7 +46,7 @@ def days_since_1970(values: Any) -> NDArray[np.float64]:
 
 
 def days_of(values: Any) -> NDArray[np.float64]:
-    """Return a column of durations as days.
+    """Return a column of durations in days.
 
     Durations keep their unit, because centuries in seconds would overflow in nanoseconds.
     """

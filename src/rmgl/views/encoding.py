@@ -7,9 +7,9 @@ and zeros and ones by the square root of 2. Every column of the table then adds 
 squared distance between two rows; a category adds 0 or 1. This makes the squared distance similar
 to Gower's.
 
-A value that did not occur in the fit is zero in all columns of its category. One additional column,
-shared by all categories in the view, counts such values, so that they also differ from all known
-values by 1. Missing cells are NaN. `rmgl.views.column_kinds` determines the kind of each column.
+A value not seen during fit is zero in all columns of its category. One additional column, shared by
+all categories in the view, counts such values, so that they also differ from all known values by 1.
+Missing cells are NaN. `rmgl.views.column_kinds` determines the kind of each column.
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ from rmgl.views.dates import days_of, days_since_1970
 
 Vector = NDArray[np.float64]
 MEASURED = ("number", "Boolean", "date", "duration", "ordered category")
-"""Kinds of columns that become one column of numbers."""
+"""Kinds of columns that become one numeric column."""
 LEFT_OUT = "left out"
 COLUMN_KINDS = (*MEASURED, "category", LEFT_OUT)
 UNSEEN = "(a category that was not seen in fitting)"
-"""Name of the column with the square root of the number of categories that did not occur in the
-fit.
-"""
+"""Name of the column with the square root of the number of categories not seen during fit."""
 NAMES_SHOWN = 5
 """Maximum number of names or values listed in a sentence."""
 
@@ -53,13 +51,13 @@ class TableColumn:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that encode this column."""
+        """Names of the numeric columns that encode this column."""
         if self.kind == "category":
             return tuple(f"{self.name} = {level}" for level in self.levels)
         return () if self.kind == LEFT_OUT else (self.name,)
 
     def measure(self, values: Any) -> Vector:
-        """Return the numbers in a column of a kind in `MEASURED`, with NaN for missing cells."""
+        """Return the values of a measured column as numbers, with NaN for missing cells."""
         if self.kind == "ordered category":
             ranks: dict[str | None, float] = {level: at for at, level in enumerate(self.levels)}
             ranked = [ranks.get(text, np.nan) for text in _texts(values)]
@@ -83,8 +81,7 @@ class TableColumn:
         return numbers
 
     def indicate(self, values: Any) -> tuple[NDArray[np.float64], Vector]:
-        """Return indicators of each level of a category, and of values that did not occur in the
-        fit.
+        """Return indicators of each level of a category, and of values not seen during fit.
 
         The indicators are NaN for missing cells.
         """
@@ -120,7 +117,7 @@ class Encoding:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the columns of numbers."""
+        """Names of the numeric columns."""
         names = tuple(feature for column in self.columns for feature in column.features)
         return (*names, UNSEEN) if self.has_categories else names
 
@@ -130,29 +127,27 @@ class Encoding:
 
     @cached_property
     def measured(self) -> NDArray[np.bool_]:
-        """Mask of the columns of numbers that are measured, not indicators of a category."""
+        """Mask of the numeric columns that are measured, not indicators of a category."""
         return self._features_of(*MEASURED)
 
     @cached_property
     def unmeasured(self) -> NDArray[np.bool_]:
-        """Mask of the columns of numbers that are zeros and ones, from categories or Booleans."""
+        """Mask of the numeric columns that hold zeros and ones, from categories or Booleans."""
         return self._features_of("category", "Boolean")
 
     @cached_property
     def numbers(self) -> NDArray[np.bool_]:
-        """Mask of the columns of numbers that were numbers in the table."""
+        """Mask of the numeric columns that were already numeric in the table."""
         return self._features_of("number")
 
     def _features_of(self, *kinds: str) -> NDArray[np.bool_]:
-        """Return the mask of the columns of numbers that come from columns of some kinds."""
+        """Return the mask of the numeric columns that come from columns of these kinds."""
         chosen = [column.kind in kinds for column in self.columns for _ in column.features]
         return np.array([*chosen, False] if self.has_categories else chosen, dtype=bool)
 
     @cached_property
     def first_features(self) -> NDArray[np.intp]:
-        """First column of numbers of each used column. If it is missing, the others are missing as
-        well.
-        """
+        """First numeric column of each used column. If it is missing, so are the others."""
         widths = [len(column.features) for column in self.columns if column.features]
         return np.cumsum([0, *widths[:-1]], dtype=np.intp)
 
@@ -210,9 +205,7 @@ class Encoding:
             raise Unsound(f"the encoding of a table does not match its {n_features} columns")
 
     def sentences(self) -> list[str]:
-        """Describe the kinds of the columns: frequent kinds in one sentence, others
-        individually.
-        """
+        """Describe the kinds of columns: common kinds in one sentence each, others one by one."""
         sentences = []
         for kind, shown in (("number", "numeric"), ("Boolean", "Boolean")):
             names = [column.name for column in self.columns if column.kind == kind]
@@ -232,7 +225,7 @@ class Encoding:
 
 
 def unconfirmed_sentence(encoding: Encoding, parts: Vector) -> str:
-    """Describe the columns with reduced weight, given the weights of the columns of numbers."""
+    """Describe the columns with reduced weight, based on the weights of the numeric columns."""
     taken = [column.name for column in encoding.columns if column.features]
     less = np.flatnonzero(parts[encoding.first_features] < 1)
     names = listed([taken[at] for at in less.tolist()])
@@ -241,9 +234,9 @@ def unconfirmed_sentence(encoding: Encoding, parts: Vector) -> str:
 
 
 def left_out_sentence(constant: NDArray[np.intp], names: Sequence[str] | None) -> str:
-    """Describe the constant columns of a view of numbers."""
+    """Describe the constant columns of a numeric view."""
     columns = [f"column {at}" if names is None else names[at] for at in constant.tolist()]
-    return f"left out, because constant: {listed(columns)}"
+    return f"left out because constant: {listed(columns)}"
 
 
 def days_in(name: str, values: Any) -> Vector:
@@ -257,7 +250,7 @@ def days_in(name: str, values: Any) -> Vector:
 
 
 def level_text(value: Any) -> str:
-    """Return a value of a category as text. Whole numbers are written the same way for all types.
+    """Return a category value as text. Whole numbers are written the same way regardless of type.
 
     Examples
     --------

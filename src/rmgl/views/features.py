@@ -44,7 +44,7 @@ EMPTY_COLUMNS = 10
 In a narrow view, zeros are ordinary values.
 """
 LEAST_PRESENT = 0.2
-"""Minimum share of the rows of a view that must remain if rows of zeros count as missing."""
+"""Minimum fraction of a view's rows that must remain if rows of zeros count as missing."""
 COPIES = 4
 """Number of matrices, each the size of a view, needed for distances with missing cells."""
 MOST_CLOUD_BYTES = 1 << 30
@@ -253,7 +253,7 @@ class FeatureView(View):
         if self.encoding is not None:
             raise ValueError(
                 f"metric={how!r} for view {self.name!r} requires numeric columns, but the view "
-                "has columns of other kinds: use 'euclidean'"
+                "has columns of other types: use 'euclidean'"
             )
 
     @property

@@ -12,9 +12,9 @@ more information than half of them. The Spearman-Brown formula corrects r for th
     r = (1 - h - 3 s)_+ / (1 - q)             reliability = 2 r / (1 + r)
 
 h is 1 if the halves are unrelated, and equals q if they agree; s is the standard deviation of h
-over all orders of the rows. Unrelated columns have no clusters of their own: they form groups only
-by combining their values, as in a contingency table. For a single column, that column replaces D
-and D' in h and q.
+over all permutations of the rows. Unrelated columns have no clusters of their own: they form groups
+only by combining their values, as in a contingency table. For a single column, that column replaces
+D and D' in h and q.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_SAMPLED = 500
 """Maximum number of rows of a view that are compared. Larger views are sampled."""
 NEIGHBORS = 10
 DIGITS = 6
-"""Decimals of values, relative to the largest of their column, that distinguish columns."""
+"""Number of decimals that distinguish columns, relative to the largest value of each column."""
 FEWEST = 4
 """Number of rows below which chance cannot be estimated."""
 UNRELATED = (1.0, 0.0, 0.0)
@@ -46,7 +46,7 @@ UNRELATED = (1.0, 0.0, 0.0)
 DRAWS = 4
 """Number of times the columns are halved."""
 SURE = 3.0
-"""Minimum number of standard deviations below chance at which halves are related."""
+"""Minimum number of standard deviations below chance at which halves count as related."""
 FULL = 0.2
 """Minimum reliability, relative to the others, at which a view or column has full weight."""
 LEAST = 0.05
@@ -67,8 +67,8 @@ def sample_of(n_rows: int) -> Indices:
 def parts_by(reliability: Floats, usual: float) -> Floats:
     """Return the weights of views or columns from their reliability and the usual reliability.
 
-    The weight is full at 0.2 times the usual reliability or more. Below that, it is proportional to
-    the fourth power of the reliability.
+    The weight is full if the reliability is at least 0.2 times the usual. Below that, it is
+    proportional to the fourth power of the reliability.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def parts_by(reliability: Floats, usual: float) -> Floats:
 
 @dataclass(frozen=True)
 class Halves:
-    """Rows that are compared, and the group number of each column of numbers.
+    """Rows that are compared, and the group number of each numeric column.
 
-    Columns of numbers with the same group number encode one category and stay together.
+    Numeric columns with the same group number encode one category and stay together.
     """
 
     X: Matrix
@@ -93,7 +93,7 @@ class Halves:
 
     @cached_property
     def varying(self) -> Indices:
-        """Columns of numbers that are not constant over their observed cells."""
+        """Numeric columns that are not constant over their observed cells."""
         low, high = column_ends(self.X)
         if self.gaps is not None:
             X = as_dense(self.X)
@@ -223,7 +223,7 @@ class Halves:
         return reliability
 
     def _summed(self, values: Floats) -> Floats:
-        """Sum the values for the columns of numbers in each group."""
+        """Sum the values for the numeric columns in each group."""
         return np.bincount(self.columns, values, self.n_columns).astype(np.float64)
 
 
@@ -257,7 +257,7 @@ def apart(X: Matrix) -> Floats:
 
 
 def compared(one: Floats, other: Floats) -> tuple[float, float, float]:
-    """Return h and q for the neighbors in one part, and the standard deviation of h by chance."""
+    """Return h, q and the deviation of h expected by chance, for the neighbors in one part."""
     near = neighbors_in(one)
     n = len(near)
     scale = near.sum() / (n * (n - 1))
@@ -266,7 +266,7 @@ def compared(one: Floats, other: Floats) -> tuple[float, float, float]:
 
 
 def neighbors_in(D: Floats) -> Floats:
-    """Return the weights of nearest neighbors. Ties for the last places share them."""
+    """Return the weights of nearest neighbors. Rows tied for the last places share them."""
     n, tolerance = len(D), ROUNDING * D.mean()
     places = min(NEIGHBORS, n - 1)
     D = D + np.diag(np.full(n, np.inf))

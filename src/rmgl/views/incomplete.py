@@ -30,7 +30,7 @@ NAN_KEY = object()
 def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]:
     """Reorder tables to the same row labels: those in any table ("outer"), or in all ("inner").
 
-    With "outer", rows that a table lacks become NaN.
+    With "outer", rows that are missing from a table become NaN.
     """
     if how not in ("outer", "inner"):
         raise ValueError(
@@ -52,9 +52,9 @@ def aligned(named: Sequence[tuple[str, Any]], how: str) -> list[tuple[str, Any]]
 
 
 def align_labels(labels: Labels, how: str) -> tuple[list[Any], list[NDArray[np.intp]]]:
-    """Return the common order of named lists of row labels, and the positions of each list in it.
+    """Return the common order of lists of row labels, and each label's position in every list.
 
-    Labels that are not in a list have position -1 in it. "outer" takes the labels in the first
+    Labels that are not in a list have position -1. "outer" takes the labels in the first
     list, then the new labels in the second list, and so on. "inner" takes the labels that are in
     all lists. Raises a ValueError for labels that occur twice in a list, for lists that share no
     label with any other list, and for labels that differ only in spaces, zeros or type, because
@@ -231,7 +231,7 @@ def _masks(observed: Any) -> list[Any]:
 
 
 def check_mask(name: str, mask: Any) -> Mask:
-    """Return the mask of one view as a boolean array."""
+    """Return the mask of one view as a Boolean array."""
     values = np.asarray(mask)
     if values.ndim != 1 or not (values.dtype == bool or np.isin(values, (0, 1)).all()):
         raise ValueError(

@@ -95,8 +95,8 @@ def binary(name: str, X: Matrix) -> sparse.csr_array:
     """Return rows of zeros and ones as a CSR array."""
     if not np.isin(entries_of(X), (0.0, 1.0)).all():
         raise ValueError(
-            f"view {name!r}: metric='jaccard' is for rows of zeros and ones, but there "
-            "are other values; encode them as 0 and 1"
+            f"view {name!r}: metric='jaccard' requires rows of zeros and ones, but the "
+            "view has other values; encode them as 0 and 1"
         )
     rows = sparse.csr_array(X)
     rows.eliminate_zeros()

@@ -48,7 +48,7 @@ class Network:
     ----------
     graph : scipy sparse or dense matrix of shape (N, N), DataFrame, networkx graph, or igraph graph
         Edge weights >= 0. Node i is the entity in row i of the other views. If the other views have
-        row labels, these are matched with the labels of a DataFrame or with node names (in igraph,
+        row labels, these are matched to the labels of a DataFrame or to node names (in igraph,
         the vertex attribute "name").
     learn : bool
         Whether to learn the layer on the edges of the network instead of using the network as is.

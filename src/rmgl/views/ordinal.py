@@ -1,6 +1,6 @@
-"""Answers on a scale, such as a Likert scale: columns of ordered categories.
+"""Responses on a scale, such as a Likert scale: columns of ordered categories.
 
-`ordinal` marks the columns with such answers. Well-known scales in words are recognized
+`ordinal` marks the columns with such responses. Well-known scales in words are recognized
 automatically (`rmgl.views.column_kinds`).
 """
 
@@ -16,31 +16,31 @@ from rmgl.views.encoding import cells_of, level_text, listed, quoted
 from rmgl.views.scales import known_scale
 
 MOST_LEVELS = 100
-"""Maximum number of whole numbers, from the smallest to the largest answer, that form a scale."""
+"""Maximum number of whole numbers, from the smallest to the largest response, that form a scale."""
 
 
 def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = None) -> Any:
     """Mark columns of a table as responses on a scale from low to high, such as a Likert scale.
 
-    The distance between two answers is the difference between their ranks, divided by the range of
-    the ranks. Each column therefore adds at most 1 to the squared distance between two rows. Marked
-    columns are never treated as skewed numbers or as unordered categories.
+    The distance between two responses is the difference between their ranks, divided by the range
+    of the ranks. Each column therefore adds at most 1 to the squared distance between two rows.
+    Marked columns are never treated as skewed numbers or as unordered categories.
 
     Parameters
     ----------
     table : DataFrame (pandas, polars or pyarrow)
         The table. It is not modified.
     levels : list, or dict of column name to list, optional
-        All possible answers, from low to high. By default, the whole numbers from the smallest to
-        the largest answer in any of the columns, or a well-known scale in words, such as "disagree"
-        to "agree".
+        All possible responses, from low to high. By default, the whole numbers from the smallest to
+        the largest response in any of the columns, or a well-known scale in words, such as
+        "disagree" to "agree".
     columns : list of str, optional
         Columns with responses on a scale. By default, the columns in the dict, or else all columns.
 
     Returns
     -------
     pandas.DataFrame
-        The table with ordered categories in these columns. Missing answers stay missing.
+        The table with ordered categories in these columns. Missing responses stay missing.
 
     Examples
     --------
@@ -57,7 +57,9 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
 
     frame = as_table(table)
     if not is_table(frame):
-        raise TypeError(f"ordinal needs a table, but got {type(table).__name__}; pass a DataFrame")
+        raise TypeError(
+            f"ordinal requires a table, but got {type(table).__name__}; pass a DataFrame"
+        )
     chosen = list(columns or (levels if isinstance(levels, Mapping) else frame.columns))
     absent = [name for name in chosen if name not in frame.columns]
     if absent:
@@ -82,7 +84,7 @@ def missing_as_none(values: Any) -> list[Any]:
 
 
 def answer(name: str, cell: Any, levels: Mapping[str, Any]) -> Any:
-    """Return the level of an answer. Raise an error if it is not on the scale."""
+    """Return the level of a response. Raise an error if it is not on the scale."""
     if cell is None:
         return None
     if level_text(cell) not in levels:
@@ -94,12 +96,12 @@ def answer(name: str, cell: Any, levels: Mapping[str, Any]) -> Any:
 
 
 def scale_of(frame: Any, levels: Any) -> list[Any]:
-    """Return the levels of some columns: the specified levels, or else those in their answers."""
+    """Return the levels of some columns: the specified levels, or else those in their responses."""
     if levels is not None:
         texts = [level_text(level) for level in levels]
         if isinstance(levels, str) or len(texts) < 2 or len(set(texts)) < len(texts):
             raise ValueError(
-                f"levels={levels!r} is not a scale; list two or more different answers, "
+                f"levels={levels!r} is not a scale; list two or more different responses, "
                 "from low to high"
             )
         return list(levels)
@@ -108,16 +110,16 @@ def scale_of(frame: Any, levels: Any) -> list[Any]:
     levels = whole_numbers(found) or known_scale(found)
     if levels is None:
         raise ValueError(
-            f"the answers in columns {listed([str(name) for name in frame.columns])} are "
+            f"the responses in columns {listed([str(name) for name in frame.columns])} are "
             "neither whole numbers nor on a well-known scale "
-            f"({listed(sorted(found))}); pass all possible answers, from low to high, as "
+            f"({listed(sorted(found))}); pass all possible responses, from low to high, as "
             "levels="
         )
     return list(levels)
 
 
 def whole_numbers(found: Collection[str]) -> list[int] | None:
-    """Return the numbers from the smallest to the largest, if all answers are whole numbers."""
+    """Return the numbers from the smallest to the largest, if all responses are whole numbers."""
     try:
         numbers = np.array([int(text) for text in found])
     except ValueError:

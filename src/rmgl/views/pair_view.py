@@ -117,12 +117,12 @@ class DistanceView(PairView):
 
     @property
     def made_from(self) -> str:
-        return f"the {self.kind} for pairs"
+        return f"a precomputed matrix of kind {self.kind!r}"
 
     @abstractmethod
     def squared_of_new(self, rows: View, given: Any) -> Matrix:
-        """Return the squared distances of new entities to all entities in this view, from validated
-        rows.
+        """Return the squared distances between new entities and all entities in this view, from
+        validated rows.
         """
 
     def new(self, rows: View | None, n_new: int, given: Any = None) -> FeatureView:

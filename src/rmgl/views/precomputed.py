@@ -27,7 +27,7 @@ from rmgl.views.view import Indices, View
 Kind = Literal["distance", "squared", "kernel", "similarity"]
 MATRIX_KINDS = get_args(Kind)
 TOLERANCE = 1e-8
-"""Share of the largest entry below which deviations from equality or from >= 0 are tolerated."""
+"""Share of the largest entry below which violations of equality or nonnegativity are tolerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Precomputed:
         return replace(self, matrix=self.matrix.iloc[order, order])
 
     def to_view(self, name: str, observed: Mask | None) -> PrecomputedView:
-        """Return symmetric squared distances. Entities without any are missing."""
+        """Return symmetric squared distances. Entities without distances are missing."""
         what = f"the {self.kind} matrix"
         given = square_matrix(name, what, self.matrix)
         symmetric = both_directions if sparse.issparse(given) else check_symmetric
@@ -233,7 +233,7 @@ class PrecomputedView(DistanceView):
     def check(self, n_rows: int, most: float = np.inf) -> None:
         super().check(n_rows, most)
         if self.kind == "kernel":
-            what = f"the kernel of the entities of view {self.name!r} with themselves"
+            what = f"the kernel diagonal of view {self.name!r}"
             sound_numbers(what, self.loops, (n_rows,))
         if not np.isfinite(self.ceiling):
             raise Unsound(f"the largest similarity of view {self.name!r} is not finite")

@@ -1,7 +1,7 @@
 """Match the columns of new rows with the fitted columns by name.
 
-A fitted column that the new rows lack becomes a column of missing cells, and a column not seen
-during fit is ignored. A single warning for all views reports the numbers of both.
+A fitted column missing from the new rows becomes a column of missing cells, and a column not seen
+during fit is ignored. One warning for all views reports each case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rmgl.views.features import FeatureView
 from rmgl.views.view import View
 
 MOST_ABSENT = 0.5
-"""Maximum share of a view's columns that new rows may lack."""
+"""Maximum share of a view's columns that may be missing from new rows."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Match:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Fitted columns that the new rows lack."""
+        """Fitted columns that are missing from the new rows."""
         return tuple(self.known[at] for at in np.flatnonzero(self.places < 0))
 
 
@@ -94,8 +94,8 @@ class NewRows:
         found = Match(view.name, known, places, further)
         if len(found.absent) > MOST_ABSENT * len(known):
             raise ValueError(
-                f"view {view.name!r}: the new rows lack {len(found.absent):,} of the "
-                f"{len(known):,} columns seen during fit ({listed(found.absent)}), more than "
+                f"view {view.name!r}: {len(found.absent):,} of the {len(known):,} columns seen "
+                f"during fit ({listed(found.absent)}) are missing from the new rows, more than "
                 "half: leave the view out, or name the columns as in the fit"
             )
         return found
@@ -164,7 +164,8 @@ def tell(matches: Sequence[Match]) -> None:
             for found in lacking
         )
         warn_caller(
-            f"the new rows lack columns seen during fit, which count as missing cells: {views}"
+            "columns seen during fit are missing from the new rows and count as missing cells: "
+            f"{views}"
         )
     longer = [found for found in matches if found.further]
     if longer:

@@ -1,4 +1,4 @@
-"""Well-known answer scales in words, from low to high."""
+"""Well-known response scales in words, from low to high."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ SCALES: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("very low",), ("low",), ("medium", "moderate"), ("high",), ("very high",)),
     (("not at all",), ("a little", "slightly"), ("somewhat", "moderately"), ("very much",)),
 )
-"""Scales with the words of every level. The first scale that contains all answers is used."""
+"""Scales with the words for every level. The first scale that contains all responses is used."""
 LEAST = 3
-"""Minimum number of distinct answers for recognizing a scale."""
+"""Minimum number of distinct responses needed to recognize a scale."""
 
 
 def known_scale(answers: Collection[str]) -> tuple[str, ...] | None:
-    """Return the levels of the scale that contains all answers, spelled like the answers.
+    """Return the levels of the scale that contains all responses, spelled like them.
 
     Returns None if no scale contains them, if there are fewer than three, or if a level is written
     in two ways.

@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 class Scaler:
     """A fitted scaling of a view, with up to three steps.
 
-    It takes square roots, then (x / largest - shift) / span in each column, then scales rows to
+    It takes square roots, computes (x / largest - shift) / span in each column, and scales rows to
     length one.
     """
 
@@ -199,7 +199,7 @@ SCALES = {
     "none": none,
 }
 MIXED_SCALES = ("minmax", "root", "standard", "none")
-"""Scales for tables with columns that are not all numbers."""
+"""Scales for tables with columns that are not all numeric."""
 
 
 def cosine(X: Matrix) -> Scaler:
@@ -277,7 +277,7 @@ def choose_scale_by(
 
 
 def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
-    """Choose the scale of a table with columns of several kinds, based on any numeric columns."""
+    """Choose the scale of a table with columns of mixed types, based on any numeric columns."""
     numbers, how, reason = X[:, encoding.numbers], "minmax", ""
     if numbers.size:
         how, reason = choose_scale(numbers, int(np.isnan(numbers).sum()))
@@ -342,7 +342,7 @@ def _bounded_columns(X: Matrix) -> tuple[Matrix, Vector, Vector, Vector]:
 
 
 def bounded(low: Vector, high: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return the largest absolute value of every column, and its range divided by it."""
+    """Return every column's largest absolute value, and its range divided by that value."""
     largest = np.maximum(np.abs(low), np.abs(high))
     largest[largest == 0] = 1.0
     return largest, low / largest, high / largest

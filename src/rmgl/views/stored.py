@@ -114,7 +114,7 @@ def check_columns(name: str, n_columns: int) -> None:
     """Raise a ValueError if a stored view has no columns."""
     if n_columns == 0:
         raise ValueError(
-            f"view {name!r} has no columns, but needs at least one: leave the view out"
+            f"view {name!r} has no columns, but at least one is required: leave the view out"
         )
 
 
@@ -155,7 +155,7 @@ def path_shape(name: str, path: Path) -> tuple[int, int]:
 
 
 def dask_shape(name: str, X: Any) -> tuple[int, int]:
-    """Return the shape of a Dask array or DataFrame. The number of rows may be computed."""
+    """Return the shape of a Dask array or DataFrame. The rows may have to be counted."""
     check_dask(name, X)
     if hasattr(X, "to_dask_array"):
         return len(X), X.shape[1]
@@ -204,7 +204,7 @@ def opened_zarr(name: str, path: Path) -> Any:
 
 
 def with_groups(named: Named) -> Named:
-    """Replace zarr groups with their 2-D arrays, under their own names if a group is alone."""
+    """Replace zarr groups with their 2-D arrays, under their own names if there is one input."""
     views = []
     for name, X in named:
         is_folder = isinstance(X, os.PathLike) and is_zarr_folder(Path(X))

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.intp]
 Comparing: TypeAlias = Callable[["FeatureView"], NDArray[np.float64]]
-"""Function compare(new): squared distances of new entities to the fitted entities, (n, N)."""
+"""Function compare(new): squared distances between new and fitted entities, (n, N)."""
 
 
 @runtime_checkable
 class GivenView(Protocol):
     """An object that users pass as a view instead of an array or table, such as `rmgl.Network`.
 
-    It may also have methods that match its entities with the row labels of tables: `labels()` and
+    It may also have methods that match its entities to the row labels of tables: `labels()` and
     `placed(name, index)`, or `in_order(name, index)`.
     """
 
@@ -126,7 +126,7 @@ class View(ABC):
         """Return the view with the entities in another order: entity order[0] comes first."""
 
     def without(self, columns: Sequence[int]) -> View:
-        """Return a copy that lacks some columns of `features`, and has no names and no scaler."""
+        """Return a copy without some columns of `features`, and with no names or scaler."""
         raise TypeError(f"view {self.name!r} has no columns of features")
 
     def _entities_of(self, entities: Indices) -> Indices | None:
@@ -294,7 +294,7 @@ class View(ABC):
 
     @abstractmethod
     def comparing(self) -> Comparing:
-        """Return the function that measures squared distances of new entities to this view.
+        """Return the function that computes squared distances from new entities to this view's.
 
         Distances of pairs that are not stored are infinite.
         """
@@ -349,7 +349,7 @@ class View(ABC):
         return 0 if self.gaps is None else int(self.table_gaps().sum())
 
     def describe_columns(self) -> list[str]:
-        """Describe the kinds of columns that are not all numbers, and the columns left out."""
+        """Describe the kinds of columns if not all are numeric, and the columns left out."""
         return []
 
     @property

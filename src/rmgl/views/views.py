@@ -128,14 +128,14 @@ class Views:
             view.check(self.n_rows, most)
 
     def check_entities(self, least: int = 2, everyone: bool = True) -> None:
-        """Check that every view has `least` entities and, with `everyone`, that every entity has a
-        view.
+        """Check that every view has at least `least` entities and, with `everyone`, that every
+        entity is in a view.
         """
         for view in self:
             if view.entities is not None and view.n_own < least:
                 raise ValueError(
                     f"view {view.name!r} has {view.n_own} row(s) that are not missing, but "
-                    f"needs at least {least}: leave the view out"
+                    f"at least {least} are required: leave the view out"
                 )
         in_none = self.in_none
         if everyone and in_none.size:
@@ -204,7 +204,7 @@ class Views:
 
     @property
     def complete(self) -> bool:
-        """Whether every view has all entities."""
+        """Whether every view contains all entities."""
         return all(view.entities is None for view in self)
 
     @property
@@ -227,7 +227,7 @@ class Views:
         for view in self:
             refuse_gaps(view.name, view.gaps, advice)
 
-    # Views derived from these
+    # Derived views
 
     def each(self, change: Callable[..., View], *given: Sequence[Any]) -> Views:
         """Return the views, each changed with its entry in each of the `given` sequences."""

@@ -30,7 +30,7 @@ function areaUnderCurve(values, inside) {
   return (ranks - within * (within + 1) / 2) / (within * (known.length - within));
 }
 
-// Return the shares of the values in each bin, inside and outside. The first and last bins include half a percent of outlying values each.
+// Return the shares of the values in each bin, inside and outside. The first and last bins each include half a percent of outlying values.
 function bins(values, inside, number = 20) {
   const sorted = Float64Array.from(values.filter((value) => !Number.isNaN(value))).sort();
   let low = sorted[Math.floor(0.005 * (sorted.length - 1))], high = sorted[Math.ceil(0.995 * (sorted.length - 1))];
@@ -58,7 +58,7 @@ function sortKey(cell) {
   return found ? Number(found[1].replaceAll(",", "")) : text;
 }
 
-// Compare two sort keys: -1, 0 or 1. Numbers come before texts, and empty cells last in either direction.
+// Compare two sort keys: -1, 0 or 1. Numbers come before text, and empty cells last in either direction.
 function sortOrder(a, b, direction) {
   const empty = (key) => key === "" || key === "-" || key === "unknown" || key === "not measured" || key === "not known";
   if (empty(a) || empty(b)) return Number(empty(a)) - Number(empty(b));
@@ -66,7 +66,7 @@ function sortOrder(a, b, direction) {
   return direction * (typeof a === "number" ? (a > b) - (a < b) : a.localeCompare(b, "en", {numeric: true}));
 }
 
-// Turn the titles of a table into buttons that sort its rows: numbers from the largest, texts from A to Z, then reversed.
+// Turn the titles of a table into buttons that sort its rows: numbers from largest to smallest, text from A to Z, then reversed.
 function makeSortable(table) {
   if (table.classList.contains("matrix") || table.tBodies[0].rows.length < 2) return;
   const titles = [...table.tHead.rows[0].cells];

@@ -166,7 +166,7 @@
     } else if (choice.kind === "categories") {
       choice.names.slice(0, 12).forEach((name, number) => place.append(make("span", {class: "swatch", style: `background:${categoryColor(number)}`}), name));
       if (choice.names.length > 12) place.append(` and ${choice.names.length - 12} more`);
-    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} in the map denote the clusters` : `the numbers in the map denote the ${facts.levels[choice.level]} clusters of this resolution`);
+    } else place.append(choice.level === undefined ? `the ${Object.keys(clusterWords).length ? "names" : "numbers"} on the map denote the clusters` : `the numbers on the map denote the ${facts.levels[choice.level]} clusters of this resolution`);
   }
   function paint() {
     const choice = choices[Number(byId("color").value)], text = isDark() ? "#e8eaed" : "#1b1f24", back = isDark() ? "#1d2126" : "#ffffff";
@@ -388,7 +388,7 @@
     const panel = byId("selection"), count = selection.length.toLocaleString("en");
     if (selection.length < 2 || selection.length === n || !measured.length) return;
     const left = facts.n_features - features.length;
-    const limits = [facts.sampled ? "Only entities shown as points on this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page contains the ${features.length.toLocaleString("en")} that distinguish the clusters most.` : ""].filter((text) => text);
+    const limits = [facts.sampled ? "Only entities shown as points on this page are compared." : "", left > 0 ? `Of ${facts.n_features.toLocaleString("en")} features, the page contains the ${features.length.toLocaleString("en")} that best distinguish the clusters.` : ""].filter((text) => text);
     panel.append(make("h3", {}, `What distinguishes the ${count} selected entities from all others?`), featureTable(distinguishing(selection), null));
     if (limits.length) panel.append(make("p", {class: "note"}, limits.join(" ")));
   }
@@ -439,7 +439,7 @@
     showCluster(cluster);
   });
 
-  // ---- resolutions: a click on a level shows its clusters in the map ----
+  // ---- resolutions: a click on a level shows its clusters on the map ----
   function showLevel(event) {
     const level = event.target.closest("[data-level]");
     if (!level || (event.type === "keydown" && (level.tagName === "BUTTON" || !["Enter", " "].includes(event.key)))) return;
@@ -460,7 +460,7 @@
     const exact = points.find((at) => idOf(at) === wanted);
     if (exact !== undefined) { select([exact], `Found ${wanted}.`); return; }
     const found = points.filter((at) => idOf(at).toLowerCase().includes(low));
-    const where = facts.sampled ? ` among the ${n.toLocaleString("en")} entities of the sample` : "";
+    const where = facts.sampled ? ` among the ${n.toLocaleString("en")} entities in the sample` : "";
     if (!found.length) say(`No id contains "${wanted}"${where}.`);
     else if (found.length === 1) select(found, `Found ${idOf(found[0])}.`);
     else select(found, `${found.length.toLocaleString("en")} ids contain "${wanted}"${where}; they are selected.`);
