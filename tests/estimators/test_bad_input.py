@@ -86,7 +86,7 @@ ERRORS = {
     "column of ids": (
         {"t": pd.DataFrame({"x": A[:, 0], "name": list("abcdefghijklmnopqrst")})},
         {},
-        r"view 't': column 'name' has 20 different values in 20 rows, so it looks like row ids",
+        r"view 't': column 'name' has 20 distinct values in 20 rows, so it looks like row ids",
     ),
     "dates": (
         [np.full((20, 1), np.datetime64("2020-01-01"))],

@@ -138,7 +138,7 @@ def test_the_page_shows_models_with_missing_cells(tmp_path):
     model = RMGL(2, random_state=0).fit({"clinic": table})
     model.to_html(tmp_path / "report.html", views={"clinic": table})
     text = (tmp_path / "report.html").read_text()
-    assert "sex: category (text with 2 different values" in text
+    assert "sex: category (text with 2 distinct values" in text
     assert "11 of 240 (4.6%)" in text
     features = set(model.explain({"clinic": table}).feature)
     assert "sex = F" in features

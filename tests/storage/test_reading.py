@@ -244,7 +244,7 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
         "view 'clinical'",
         "20 rows, no row ids",
         "1 numeric column: age",
-        "sex: category (text with 2 different values: F, M; distance 0 if equal, else 1)",
+        "sex: category (text with 2 distinct values: F, M; distance 0 if equal, else 1)",
         "site: left out (constant: 'Ulm' in all rows)",
         "missing: 1 of 40 cells (2.5%), in 1 row\n",
         "scale: minmax (numeric columns: no square roots, because",

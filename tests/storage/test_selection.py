@@ -174,7 +174,7 @@ def test_a_row_that_one_of_two_files_lacks_is_no_empty_row(birds, tmp_path, caps
 def test_a_row_with_values_needs_an_id(birds, capsys):
     birds.iloc[:, :4].assign(bird=["", *birds["bird"][1:]]).to_csv("x.csv", index=False)
     assert cluster("x.csv", "--id", "bird", "-o", "out") == 2
-    assert "x.csv: line 2, column 'bird' holds no row id" in capsys.readouterr().err
+    assert "x.csv: line 2, column 'bird' has no row id" in capsys.readouterr().err
 
 
 def test_free_text_is_left_out_with_a_note(birds, tmp_path, capsys):

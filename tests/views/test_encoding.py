@@ -81,7 +81,7 @@ def test_report_says_what_each_column_was_taken_for():
         "strongly skewed",
         "Column: clinic: 1 numeric column: age.",
         "Column: clinic: 1 Boolean column: smoker.",
-        "Column: clinic: sex: category (text with 2 different values: F, M; distance 0 if equal, else 1).",
+        "Column: clinic: sex: category (text with 2 distinct values: F, M; distance 0 if equal, else 1).",
         "Column: clinic: stage: ordered category (4 ordered values, I < II < III < IV: by rank).",
         "Column: clinic: seen: date (from 2024-01-0",
         "Column: clinic: hospital: left out (constant: 'north' in all rows).",
@@ -218,12 +218,12 @@ REFUSED = {
     "ids": (
         rows(x=X, who=NAMES),
         {},
-        r"view 't': column 'who' has 20 different values in 20 rows.*set_index\('who'\); --id who",
+        r"view 't': column 'who' has 20 distinct values in 20 rows.*set_index\('who'\); --id who",
     ),
     "ids as category": (
         rows(x=X, who=pd.Categorical(NAMES)),
         {},
-        r"column 'who' has 20 different values in 20 rows",
+        r"column 'who' has 20 distinct values in 20 rows",
     ),
     "nothing left": (
         rows(a=["x"] * 20, b=[None] * 20),

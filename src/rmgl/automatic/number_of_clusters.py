@@ -186,8 +186,8 @@ class NumberOfClusters:
 
     @property
     def rivals(self) -> list[int]:
-        """Return every K whose score is indistinguishable from the best score. If the graph nearly
-        falls into as many components as the best K, return only the best K.
+        """Return every K whose score is close to the best score. If the graph almost splits into K
+        components at the best K, return only that K.
         """
         score, best = self.score, int(self.score.argmax())
         if self.eigengap[best] >= self.apart:

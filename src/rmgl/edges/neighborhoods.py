@@ -121,7 +121,7 @@ class Neighborhoods(ListCertificate):
         return self
 
     def tightened(self, u: Vector, costs: Vector) -> Neighborhoods:
-        """Lower the radii to what potentials may reach from u, and drop the pairs beyond them.
+        """Shrink the radii to the farthest that potentials may reach from u; drop the pairs beyond.
 
         Floors only raise costs, so a pair beyond the radii cannot carry weight at u.
         """
@@ -260,7 +260,7 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
 
 
 def nearest_listed(edges: PairList, space: Space, length: int) -> list[NearBlock] | None:
-    """Return closed lists of the points nearest to every node, without copies of the node.
+    """Return a closed list of the nearest points for each node, without copies of the node.
 
     Returns None if a node has fewer than 30 listed neighbors. If copies fill so much of a node's
     list that other points may be missing, the space is searched.

@@ -78,8 +78,8 @@ def kept(loop: Function, options: dict[str, Any]) -> Function:
 def uninterrupted(work: Function) -> Function:
     """Run work in its own thread, so that Ctrl-C does not interrupt it.
 
-    Ctrl-C reaches only the main thread. An interrupted compiler may lose the interruption, or free
-    the same memory twice when Python exits.
+    Ctrl-C reaches only the main thread. If the compiler is interrupted, it may swallow the
+    interrupt, or free the same memory twice when Python exits.
     """
 
     @wraps(work)

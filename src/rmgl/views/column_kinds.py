@@ -148,13 +148,13 @@ def _category(name: str, different: set[str], n: int, what: str) -> TableColumn:
         len(levels) > MANY_LEVELS and len(levels) > MANY_DIFFERENT * n
     ):
         raise LikelyIds(
-            f"column {name!r} has {len(levels):,} different values in {n:,} rows, so it "
+            f"column {name!r} has {len(levels):,} distinct values in {n:,} rows, so it "
             "looks like row ids or free text; if it identifies the rows, use it as the "
             f"row labels (set_index({name!r}); --id {name} on the command line); "
             "otherwise leave it out"
         )
     reason = (
-        f"{what} with {len(levels):,} different values: {listed(levels)}; "
+        f"{what} with {len(levels):,} distinct values: {listed(levels)}; "
         "distance 0 if equal, else 1"
     )
     return TableColumn(name, "category", reason, levels)
