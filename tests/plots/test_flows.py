@@ -75,10 +75,10 @@ def test_models_and_series_are_matched_by_id(tables, rng):
 def test_missing_classes_are_a_group_of_their_own(planted_model):
     classes = ["x"] * 60 + [None] * 20 + [np.nan] * 10
     found = plots.flows_data(planted_model, classes)
-    assert found.groups[1] == ["x", "not known"]
+    assert found.groups[1] == ["x", "unknown"]
     assert found.counts.sum(axis=0).tolist() == [60, 30]
     none = plots.flows_data(planted_model, [None] * 90)
-    assert none.groups[1] == ["not known"]
+    assert none.groups[1] == ["unknown"]
     assert np.isnan(none.agreement)
 
 
@@ -86,7 +86,7 @@ def test_many_groups_are_counted_together(planted_model, monkeypatch):
     monkeypatch.setattr(flows, "MOST_GROUPS", 4)
     classes = [0] * 30 + [1] * 20 + [2] * 15 + [3] * 10 + [4] * 8 + [5] * 6 + [None]
     found = plots.flows_data(planted_model, classes)
-    assert found.groups[1] == ["0", "1", "2", "3 others", "not known"]
+    assert found.groups[1] == ["0", "1", "2", "3 others", "unknown"]
     assert found.counts.sum(axis=0).tolist() == [30, 20, 15, 24, 1]
 
 

@@ -281,12 +281,13 @@ def test_the_text_says_what_is_proved():
         str(report(exact=False, converged=False, kkt_residual=3e-4, doubts=DOUBTS)),
     )
     assert (
-        "Layers: exact solutions over all pairs, KKT residual 1e-09; alternation converged." in good
+        "Layers: exact solutions over all pairs, KKT residual 1e-09; the alternating "
+        "optimization converged." in good
     )
     assert (
         "Layers: not known to be exact (rna: it is exact only among its approximate "
         "candidates), KKT residual 3e-04; "
-        "alternation not converged." in bad
+        "the alternating optimization did not converge." in bad
     )
 
 

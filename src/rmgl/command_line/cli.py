@@ -220,7 +220,7 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @NETWORKS
 @option(
     "--unknown",
-    "Label rows -1 if their outlier score is higher than the scores of this share of the fitted "
+    "Label rows -1 if their outlier score is higher than the scores of this fraction of the fitted "
     "rows, such as 0.99. By default, every row is assigned to a cluster.",
     type=click.FloatRange(0, 1, min_open=True),
 )

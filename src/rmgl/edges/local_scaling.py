@@ -103,9 +103,9 @@ def closed_lists(
 ) -> list[NearBlock]:
     """Return the closed lists of length `length` of some nodes.
 
-    The first search finds `first` neighbors, unless its `answer` is passed. Longer searches follow
-    where ties with the last neighbor may be missing. With `different`, copies of a node are left
-    out of its list.
+    The first search finds `first` neighbors, unless its `answer` is passed. Nodes that may be
+    missing ties with their last neighbor are searched again for longer lists. With `different`,
+    copies of a node are left out of its list.
     """
     answer = search(nodes, first) if answer is None else answer
     lists, left = closed_at_once(nodes, answer, length, first > MOST, different)

@@ -225,10 +225,10 @@ class Predictor(FittedClusterer):
         observed : as for `fit`
         unknown : float above 0, at most 1, optional
             Rows that do not fit any cluster are labeled -1. These are the rows whose outlier score
-            (`score_samples`) is higher than the scores of this share of the fitted entities. With
-            0.99, about one in a hundred new rows from the fitted clusters is labeled -1 by mistake.
-            Larger values lead to fewer such mistakes, but also accept more rows that belong to no
-            cluster. By default, every row is assigned to a cluster.
+            (`score_samples`) is higher than the scores of this fraction of the entities in the fit.
+            With 0.99, about one in a hundred new rows from the fitted clusters is labeled -1 by
+            mistake. Larger values lead to fewer such mistakes, but also accept more rows that
+            belong to no cluster. By default, every row is assigned to a cluster.
 
         Examples
         --------

@@ -255,7 +255,7 @@ def list_inner(
 ) -> None:
     """Compute totals_i = sum_j z_ij w_ij for rows first..stop-1.
 
-    The w_ij are the entries of a CSR matrix (starts, columns, data) on listed pairs.
+    The w_ij are the entries of a CSR matrix (starts, columns, data) at the listed pairs.
 
     The costs of a row are first written to `by_column`, because a search along the row would branch
     unpredictably.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 30
 """Maximum number of groups of a clustering. The smallest groups are merged if there are more."""
-NOT_KNOWN = "not known"
+NOT_KNOWN = "unknown"
 """Name of the group of entities without a class."""
 
 
@@ -77,11 +77,11 @@ class Flows:
 
 
 def flows_data(model: Any, other: Any) -> Flows:
-    """Count the common members of the clusters of a model and the groups of another clustering.
+    """Count the entities shared by each cluster of a model and each group of another clustering.
 
     Entities are matched by id if both clusterings have ids, which are the `index_` of a model or
     the index of a pandas Series. Otherwise, both clusterings must contain the same entities in the
-    same order. Missing classes (None, NaN) form one group, "not known". If a clustering has more
+    same order. Missing classes (None, NaN) form one group, "unknown". If a clustering has more
     than 30 groups, the smallest ones are counted together.
 
     Parameters

@@ -165,8 +165,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "distances."
     ).format,
     "local distances": (
-        "Distances: the squared distance between two entities is divided by both entities' "
-        "distances to their 7th nearest neighbors."
+        "Distances: the squared distance between two entities is divided by the product "
+        "of their distances to their 7th nearest neighbors."
     ).format,
     "given parameters": (
         "alpha, beta: set by you, or heuristic defaults (based on typical distances, with "
@@ -190,8 +190,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "no consensus by rule": "No consensus layer is learned, because of the rule {rule!r}.".format,
     "weights by agreement": (
         "Weights: a view counts more if its columns agree with one another, and if its "
-        "layer agrees with the embedding of {reference}. Roughness measures the lack of "
-        "this agreement (0: neighbors agree, 1: they are unrelated)."
+        "layer agrees with the embedding of {reference}. Roughness measures "
+        "disagreement (0: neighbors agree, 1: they are unrelated)."
     ).format,
     "weights beyond chance": (
         "Weights: all views that agree with the others more than expected by chance have "
@@ -221,8 +221,8 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "layers perhaps not exact": (
         "not known to be exact ({doubts}), KKT residual {residual:.0e}"
     ).format,
-    "alternation converged": "alternation converged".format,
-    "alternation stopped": "alternation not converged".format,
+    "alternation converged": "the alternating optimization converged".format,
+    "alternation stopped": "the alternating optimization did not converge".format,
     "evidence": (
         "Evidence in the common graph: relative gap of {gap:.2f} after eigenvalue "
         "{eigenvalue}; {within:.0%} of the edge weight inside clusters."

@@ -111,8 +111,8 @@ def notes(evidence: Evidence, numbers: Policy) -> Iterator[Finding]:
 
 @cache
 def calibration() -> list[tuple[float, float, float]]:
-    """Return strengths of evidence, each with the two adjusted Rand indices between which the
-    middle half of the results lies.
+    """Return levels of evidence, each with the lower and upper quartiles of the adjusted Rand
+    index of the results.
 
     Each row applies to results from its strength up to the strength of the next row.
     """

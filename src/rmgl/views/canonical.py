@@ -123,11 +123,11 @@ def _differs_from_last(places: Vector | Keys, keys: Keys) -> NDArray[np.bool_]:
 
 
 def told_apart(keys: Keys, squares: list[Any]) -> Keys:
-    """Compute keys of the entities from square matrices, all different as far as `WORK` allows.
+    """Compute a key for each entity from square matrices, distinct as far as `WORK` allows.
 
-    If neither the keys of other entities nor walks separate some entities, one of them is singled
-    out, which separates others, and so on. If the entities can be swapped without changing the
-    matrices, each choice gives the same matrices in the order of the keys.
+    If some entities cannot be told apart by walks or by the keys of other entities, one of them is
+    singled out, which separates others, and so on. If the entities can be swapped without changing
+    the matrices, each choice gives the same matrices when sorted by key.
     """
     affordable = WORK // (keys.size + sum(X.nnz if sparse.issparse(X) else X.size for X in squares))
     keys, left = refined(keys, squares, max(ROUNDS, affordable))
