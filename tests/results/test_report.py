@@ -294,7 +294,8 @@ def test_the_text_says_what_is_proved():
 def test_the_text_gives_the_evidence_and_ends_with_the_warnings():
     text = str(report(eigengap=0.123, within=0.456, weak_points=[said("first"), said("second")]))
     assert (
-        "relative gap of 0.12 after eigenvalue 4; 46% of the edge weight inside clusters." in text
+        "relative eigengap of 0.12 after eigenvalue 4; 46% of the edge weight inside clusters."
+        in text
     )
     assert text.endswith("\nWarning: first\nWarning: second")
     assert "Warning" not in str(report())

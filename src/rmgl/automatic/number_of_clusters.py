@@ -292,7 +292,7 @@ def by_silhouette(
     numbers: Counting | None = None,
     going: Going = always,
 ) -> NumberOfClusters:
-    """Choose the number of clusters with the largest score. A checkpoint stores eigenvectors. If
+    """Choose the number of clusters with the highest score. A checkpoint stores eigenvectors. If
     `going` returns False, the best number so far is chosen, and its stability is unknown.
     """
     numbers = Counting() if numbers is None else numbers
@@ -343,7 +343,7 @@ def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
 
 
 def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
-    """Return the evidence from the cuts so far, and choose the number with the largest score."""
+    """Return the evidence from the cuts so far, and choose the number with the highest score."""
     tried = cuts.numbers
     number = NumberOfClusters(
         tried[0],

@@ -101,7 +101,7 @@ def closed_lists(
     different: bool = False,
     answer: Answer | None = None,
 ) -> list[NearBlock]:
-    """Return the closed lists of length `length` of some nodes.
+    """Return the closed neighbor lists of length `length` for the given nodes.
 
     The first search finds `first` neighbors, unless its `answer` is passed. Nodes that may be
     missing ties with their last neighbor are searched again for longer lists. With `different`,

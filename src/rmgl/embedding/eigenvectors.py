@@ -113,12 +113,13 @@ def smallest_eigenvectors(
     checkpoint: Checkpoint | None = None,
     balance: Balance | None = None,
 ) -> Embedding:
-    """Compute eigenvectors of the `n_vectors` smallest eigenvalues of a weighted graph's Laplacian.
+    """Compute eigenvectors for the smallest eigenvalues of a weighted graph's Laplacian.
 
-    `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node without edges then also has
-    eigenvalue 0. `alike` numbers the nodes: nodes with the same number, from 0 to less than the
-    number of nodes, have the same edges (None: unknown). A checkpoint keeps the eigenvectors of
-    large graphs. With a `balance`, the problem is (L + t U) q = lambda C q, and Q' C Q = I.
+    `n_vectors` is their number. `normalized` uses I - D^-1/2 W D^-1/2 instead of D - W; a node
+    without edges then also adds an eigenvalue of 0. `alike` gives each node a number below the
+    number of nodes; nodes with the same number have the same edges (None: unknown). A checkpoint
+    keeps the eigenvectors of large graphs. With a `balance`, the problem is
+    (L + t U) q = lambda C q, and Q' C Q = I.
 
     Examples
     --------

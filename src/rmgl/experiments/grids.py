@@ -47,7 +47,7 @@ def real_grids(views: list[str]) -> dict[str, list[dict[str, Any]]]:
     """Return the grids for real data, with about sixteen settings each, or eight for SC-GED, the
     slowest method.
 
-    The grid of RMGL contains the paper's beta, which its authors tuned with labels.
+    The grid for RMGL contains the beta from the paper, whose authors tuned it with labels.
     """
     many = len(views) > 3
     return {

@@ -193,7 +193,7 @@ class FolderLock:
         if self._lock is None:
             raise ValueError(
                 f"checkpoint={str(self.folder)!r} is in use by another run "
-                f"({self._holder()}): wait until it ends, or choose another folder"
+                f"({self._holder()}): wait for it to finish, or choose another folder"
             )
         (self.folder / HOLDER).write_text(
             f"process {os.getpid()} on {platform.node()}", encoding="utf-8"

@@ -224,7 +224,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "alternation converged": "the alternating optimization converged".format,
     "alternation stopped": "the alternating optimization did not converge".format,
     "evidence": (
-        "Evidence in the common graph: relative gap of {gap:.2f} after eigenvalue "
+        "Evidence in the common graph: relative eigengap of {gap:.2f} after eigenvalue "
         "{eigenvalue}; {within:.0%} of the edge weight inside clusters."
     ).format,
     "second answer of some": "{agreement:.2f} on four fifths of the entities".format,
