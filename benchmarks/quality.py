@@ -23,9 +23,10 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## NMI"
     yield (
         "Scores are means over up to three seeds with one thread (one seed for other packages). "
-        "`sklearn_spectral` is nearest-neighbor spectral clustering of the concatenated views, "
-        "each scaled to [0, 1] (word counts: rows scaled to length one) and divided by its total "
-        "standard deviation; `sklearn_spectral_our_scaling` is the same method after RMGL's "
+        "`sklearn_spectral`, the baseline in the last column, is nearest-neighbor spectral "
+        "clustering of the concatenated views, each scaled to [0, 1] (word counts: rows scaled to "
+        "length one) and divided by its total standard deviation; `sklearn_spectral_our_scaling` "
+        "is the same method after RMGL's "
         '`scale="auto"`. A method that ran out of time scores 0 in the mean and is ranked last. '
         "`leiden_multiplex` chooses the number of clusters itself."
     )
@@ -242,7 +243,8 @@ def practice_section(rows: list[Row], output: Path) -> Iterable[str]:
             f"Models fitted on 80% of the digits ({len(new)} draws) have an NMI of "
             f"{mean['fitted']:.3f}. `predict` labels the other 20% with an NMI of "
             f"{mean['nmi']:.3f}, or {mean['half']:.3f} if each row has three of the six views. For "
-            f"{mean['agreement']:.2%} of the fitted rows, `predict` returns the label from the fit."
+            f"{mean['agreement']:.2%} of the training rows, `predict` returns the label from the "
+            "fit."
         )
 
 

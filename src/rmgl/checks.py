@@ -207,7 +207,7 @@ def _behind_alias(hint: Any) -> Any:
 
 
 def _contains(value: Any, kind: Any, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a value is an array, tuple, list or dict of this kind, and its items have the
+    """Return whether a value is an array, tuple, list or dict of this kind whose items have the
     declared types.
     """
     if isinstance(value, np.ndarray):
@@ -266,7 +266,7 @@ def _check_pointers(indptr: Any, indices: Any) -> None:
 
 
 def _check_integers(what: str, *arrays: Any) -> None:
-    """Raise `Unsound` if one of the arrays is not an array of integers."""
+    """Raise `Unsound` unless every argument is an array of integers."""
     for array in arrays:
         if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
             raise Unsound(f"{what} are not arrays of integers")

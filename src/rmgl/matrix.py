@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     Matrix: TypeAlias = Any  # records from files have their own checks
 DIFFERENCES = 1 << 18
-"""Number of nonzeros in the sparse rows that are subtracted at a time. Each nonzero takes a few
+"""Number of nonzeros in the sparse rows that are subtracted at a time. Each nonzero needs a few
 hundred bytes.
 """
 

@@ -39,7 +39,7 @@ def cluster(
 
     `cluster` writes the labels to `obs[key_added]`, the outlier scores to
     `obs[f"{key_added}_outlier_score"]`, the embedding to `obsm[f"X_{key_added}"]`, the layer of
-    every view to `obsp[f"{key_added}_{view}"]`, and the common graph to
+    each view to `obsp[f"{key_added}_{view}"]`, and the common graph to
     `obsp[f"{key_added}_connectivities"]`. The parameters, the view weights, the verdict and the
     report are in `uns[key_added]`.
 

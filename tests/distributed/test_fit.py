@@ -305,7 +305,7 @@ def test_a_client_that_is_not_the_default(inside, views, alone):
 
 
 class Frozen:
-    """A client whose scheduler does not answer until it is thawed."""
+    """A client whose scheduler does not respond until it is thawed."""
 
     status, scheduler = "running", SimpleNamespace(ncores=None)
 
@@ -323,7 +323,7 @@ def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
     monkeypatch.setattr(waiting, "POLL", 0.05)
     monkeypatch.setattr(waiting, "PATIENCE", 0.2)
     frozen = Frozen()
-    with pytest.raises(NoWorkers, match="its scheduler does not answer"):
+    with pytest.raises(NoWorkers, match="its scheduler does not respond"):
         Workers(frozen).gather([])
     frozen.thawed.set()
     gone = Frozen()
@@ -333,6 +333,6 @@ def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
 
     gone.gather = cancelled
     with pytest.raises(
-        NoWorkers, match=r"the scheduler has ended .*connection-lost.*with checkpoint="
+        NoWorkers, match=r"the scheduler has shut down .*connection-lost.*with checkpoint="
     ):
         Workers(gone).gather([])

@@ -336,7 +336,7 @@ def test_inaccurate_eigenvectors_are_told(rng, monkeypatch):
         pytest.warns(
             ConvergenceWarning, match="eigenvectors of the embedding have a relative residual"
         ),
-        pytest.warns(ConvergenceWarning, match="eigenvectors did not converge in 1 products"),
+        pytest.warns(ConvergenceWarning, match="did not converge in 1 matrix products"),
     ):
         model = RMGL(3, random_state=0, max_iter=2, tol=1.0).fit([rng.normal(size=(200, 3))])
     assert not model.converged_

@@ -139,7 +139,7 @@ def test_a_useless_start_does_no_harm(rng):
 def test_a_solver_that_stops_early_says_so(rng, solver):
     with pytest.warns(
         ConvergenceWarning,
-        match="did not converge in 1 iterations .* increase max_iter of learn_layer",
+        match="did not converge in 1 iterations .* increase max_iter in learn_layer",
     ):
         layer = learn_layer(rng.normal(size=(30, 3)), 0.01, solver=solver, max_iter=1)
     assert layer.status == "max_iter"

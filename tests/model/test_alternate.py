@@ -234,7 +234,7 @@ def test_a_model_says_that_the_rounds_were_too_few():
         model = RMGL(3, alpha=0.5, beta=5.0, tol=0, max_iter=2, random_state=0).fit(random_views(8))
     assert (model.converged_, model.n_iter_) == (False, 2)
     assert "the alternating optimization did not converge" in str(model.report_)
-    assert "the alternation did not converge" in model.report_.warnings
+    assert "the alternating optimization did not converge" in model.report_.warnings
 
 
 def test_a_run_that_is_over_ends_before_the_next_round(team):

@@ -112,7 +112,7 @@ def test_time_is_kept(three_views):
     with pytest.warns(ConvergenceWarning, match="because max_seconds=0 was reached"):
         model = RMGL(3, max_seconds=0, random_state=0).fit(three_views)
     assert model.n_iter_ == 0
-    assert "not converged" in str(model.report_)
+    assert "did not converge" in str(model.report_)
     assert len(set(model.labels_)) == 3
     assert RMGL(3, max_seconds=1000, random_state=0).fit(three_views).converged_
 

@@ -189,5 +189,7 @@ def test_no_rows_have_no_scores():
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, "0.9", True, np.nan])
 def test_a_share_out_of_range_is_refused(share):
     model, new = split()
-    with pytest.raises(ValueError, match=r"unknown=.* is not a valid share of the fitted entities"):
+    with pytest.raises(
+        ValueError, match=r"unknown=.* is not a valid fraction of the entities in the fit"
+    ):
         model.predict(new, unknown=share)

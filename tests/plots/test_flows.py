@@ -1,4 +1,4 @@
-"""Counts of common members, matched by id or by place."""
+"""Counts of shared entities, matched by id or by place."""
 
 import numpy as np
 import pandas as pd

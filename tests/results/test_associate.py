@@ -124,7 +124,7 @@ def test_rows_are_matched_by_id(model, table):
     found = model.associate(pd.concat([shuffled, strangers]), **SURVIVAL)
     assert (found.n_absent, found.n_unknown) == (0, 4)
     assert found["age"].p_value == wanted["age"].p_value
-    assert "4 rows of the table are not in the fit" in str(found)
+    assert "4 rows in the table are not in the fit" in str(found)
     some = model.associate(shuffled.iloc[:-10], **SURVIVAL)
     assert (some.n_absent, some.n_unknown) == (10, 0)
     assert all(row.n_missing == 10 for row in some)
@@ -375,7 +375,7 @@ BAD = {
     "ids that look alike": (
         lambda t: t.rename(index=lambda name: f"{name} "),
         {},
-        "'p0' and 'p0 ' of the fit and the table differ only in spaces",
+        "'p0' and 'p0 ' in the fit and the table differ only in spaces",
     ),
     "ids that repeat": (lambda t: pd.concat([t, t]), {}, "the row id 'p0' more than once"),
     "no ids": (lambda t: t.reset_index(drop=True), {}, r"use table.set_index\(...\)"),

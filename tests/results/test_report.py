@@ -91,7 +91,7 @@ A_PART = (
 )
 EDGES = "view 'b' has .* edges per node instead of 10, because no alpha gives that many"
 SMALL = "the smallest cluster has"
-ROUNDS = "the alternation did not converge"
+ROUNDS = "the alternating optimization did not converge"
 DOUBTS = {"rna": "it is exact only among its approximate candidates"}
 INEXACT = (
     r"layers are not known to be exact \(rna: it is exact only among its approximate candidates\)"

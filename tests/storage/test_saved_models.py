@@ -252,7 +252,7 @@ def test_pickles_are_not_opened(path, tmp_path):
             archive.writestr(
                 name, (tmp_path / "a.npy").read_bytes() if name == "arrays/0.npy" else data
             )
-    with pytest.raises(ValueError, match="array 0 of object"):
+    with pytest.raises(ValueError, match="array 0 of type object"):
         RMGL.load(path)
 
 

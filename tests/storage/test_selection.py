@@ -110,7 +110,7 @@ def test_a_file_may_be_given_a_name(birds, tmp_path):
     ("options", "message"),
     [
         (["--drop", "weight,Island"], "--drop Island: no file .*: did you mean --drop island"),
-        (["--columns", "beak_*"], r"--columns beak_\*: no file .*\(there are: bill_0, bill_1"),
+        (["--columns", "beak_*"], r"--columns beak_\*: no file .*\(available: bill_0, bill_1"),
         (["--columns", "island", "--drop", "island"], "leave no columns in view 'birds'"),
         (["--view", "a=bill_*", "--view", "b=*_0"], "column 'bill_0' is in the views 'a' and 'b'"),
         (["--view", "a"], "'a' is not of the form name=columns, such as body="),

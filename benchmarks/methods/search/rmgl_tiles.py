@@ -19,5 +19,5 @@ def learn(X, k, n_threads, variant):
     with team_of(n_threads if variant == "rmgl_tiles_all_threads" else 1) as team:
         rows = team.searching(Rows.of(X))
         found = rows.nearest(np.arange(X.shape[0]), k)[0]
-    leading = getattr(rows, "_leading", None)  # kept from the search
+    leading = vars(rows).get("_leading")  # only if the search has used principal axes
     return {"found": found, "columns": X.shape[1] if leading is None else leading.shape[1]}

@@ -5,7 +5,7 @@ The file is an uncompressed ZIP archive:
     model.json          {"format": "rmgl model", "version": 3, "rmgl": "1.0.0", "content": ...}
     arrays/0.npy ...    NumPy arrays, which `content` refers to by number
 
-`content` holds numbers, text, true, false, null and lists as they are; everything else is an object
+`content` holds numbers, text, true, false, null and lists as is; everything else is an object
 with one key, which names its type: {"array": 3}, {"labels": [...]} (an array of objects), {"dict":
 [[key, value], ...]}, {"tuple": [...]}, {"slice": [...]}, {"float": "nan"}, {"sparse": {...}} (CSR),
 and {"Layer": {...}} and other registered records by their fields. An array that occurs several
@@ -46,7 +46,7 @@ RAISED_BY_DAMAGE = (
     *(NotImplementedError, OverflowError, RecursionError, RuntimeError, OSError),
 )
 ArrayOf = Callable[[Any], NDArray[Any]]
-"""Function array(number) that returns an array of an archive by its number."""
+"""Function array(number) that returns an array in an archive by its number."""
 Upgrade = Callable[[int, Any], Any]
 """Function upgrade(version, content) that converts encoded content of an earlier version."""
 
@@ -87,7 +87,7 @@ def write_archive(
 
 
 class Arrays:
-    """Arrays of an archive, each stored once. The content refers to them by number."""
+    """Arrays in an archive, each stored once. The content refers to them by number."""
 
     def __init__(self) -> None:
         self.listed: list[NDArray[Any]] = []
@@ -127,8 +127,8 @@ def read_archive(
         silent = isinstance(error, TypeError | tokenize.TokenError | OSError)
         detail = "" if silent else " ".join(str(error).split())
         raise ValueError(
-            f"{path}: not a readable {format}; it is damaged or of another "
-            f"kind{detail and f' ({detail})'}"
+            f"{path}: not a readable {format}; it is damaged or in a different "
+            f"format{detail and f' ({detail})'}"
         ) from error
 
 
@@ -219,7 +219,7 @@ def decode(value: Any, array: ArrayOf) -> Any:
             return sound_csr("a sparse matrix", *arrays, tuple(parts["shape"]))
         if kind in RECORDS:
             return _record(kind, parts)
-    raise NotReadable(f"it holds a value of an unknown type {kind!r}")
+    raise NotReadable(f"it holds a value of unknown type {kind!r}")
 
 
 FROM_LISTS: dict[str, Callable[[list[Any], ArrayOf], Any]] = {
@@ -299,7 +299,7 @@ def _array(archive: zipfile.ZipFile, number: Any) -> NDArray[Any]:
     header = read_header(stream)
     if header.dtype.kind not in "biuf" or header.n_bytes != len(data) - stream.tell():
         raise NotReadable(
-            f"array {number} of {header.dtype} and shape {header.shape} does not match its "
+            f"array {number} of type {header.dtype} and shape {header.shape} does not match its "
             f"{len(data)} bytes"
         )
     stream.seek(0)

@@ -64,7 +64,7 @@ class Header(NamedTuple):
             )
         if self.n_bytes > n_stored:
             raise Refused(
-                f"{what} declares an array of {self.dtype} and shape {self.shape}, "
+                f"{what} declares an array of type {self.dtype} and shape {self.shape}, "
                 f"but only {n_stored} bytes follow: the file is damaged; write it again"
             )
 
@@ -86,7 +86,7 @@ def read_header(stream: IO[bytes]) -> Header:
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """Read the array of an .npy file."""
+    """Read the array in an .npy file."""
     with path.open("rb") as file:
         if file.read(2) == b"PK":
             raise Refused("it holds several arrays: rename it to .npz")
@@ -152,6 +152,6 @@ def member_header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) ->
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read the array of a member of an .npz file."""
+    """Read the array in a member of an .npz file."""
     with archive.open(info) as stream:
         return npy.read_array(stream, allow_pickle=False)

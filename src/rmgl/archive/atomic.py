@@ -129,7 +129,7 @@ def clear_leftovers_in(folder: Path) -> None:
 
 @contextmanager
 def _draft(target: Path) -> Iterator[Path]:
-    """Create a hidden folder next to the target, locked in the block and deleted at its end."""
+    """Create a hidden folder next to the target, locked during the block and deleted at its end."""
     clear_leftovers(target)
     draft, lock = _locked_draft(target)
     try:

@@ -61,7 +61,7 @@ class Choice:
     weights: Vector
     """Weights of the views, which sum to one."""
     roughness: Vector | None = None
-    """Roughness of every view. NaN for a view without informative edges."""
+    """Roughness of each view. NaN for a view without informative edges."""
     number: NumberOfClusters | None = None
     """Evidence for the number of clusters. None if the number was set by the user."""
     guide: NDArray[np.float64] | None = None
@@ -243,7 +243,7 @@ def measure_beyond_chance(state: State) -> Measured:
 
 
 def measure_on_others(state: State, graphs: Sequence[sparse.csr_array]) -> Vector:
-    """Return the minimum roughness of every view on the embeddings of the other views, ignoring its
+    """Return the minimum roughness of each view on the embeddings of the other views, ignoring its
     copies.
 
     Fragments stay in these embeddings. A view that merges clusters has many fragments, but they
@@ -376,7 +376,7 @@ def problem_of(item: Learned, beta: float, n_entities: int) -> ViewProblem:
 
 
 def part_of(item: Learned, entities: NDArray[np.intp], n_entities: int) -> Learned:
-    """Return a layer that keeps only the edges among some entities, for comparison with other
+    """Return a layer that keeps only the edges among these entities, for comparison with other
     layers.
     """
     graph = item.layer.among_all(n_entities).adjacency[entities][:, entities]

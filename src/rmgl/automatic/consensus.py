@@ -21,8 +21,9 @@ from rmgl.views.views import Views
 
 CONSENSUS = "consensus"
 UNKNOWN_DISTANCE = 0.7
-"""Squared distance that a view adds to a pair of entities if it lacks one of them, relative to its
-mean squared distance. It is also used to place new rows, whatever the policy in the fit."""
+"""Squared distance that a view adds to a pair of entities if one of them is missing from it,
+relative to its mean squared distance. It is also used to place new rows, whatever the policy in the
+fit."""
 
 ConsensusRule = Callable[[Views], bool]
 """rule(views) -> whether several views get a consensus layer."""

@@ -75,7 +75,7 @@ class Cuts:
         self.silhouette[number] = silhouette(unit_rows(self.vectors[:, :number]), labels)
 
     def find_stability(self, numbers: Sequence[int], n_draws: int, going: Going = always) -> None:
-        """Measure the stability of some cuts: their mean agreement with cuts of random subsets of
+        """Measure the stability of these cuts: their mean agreement with cuts of random subsets of
         four fifths of the nodes, using as many draws as time allows.
         """
         n = self.graph.shape[0]

@@ -39,7 +39,7 @@ from rmgl.views.views import Views
 
 NEIGHBORS = "neighbors"
 PLAIN_NEIGHBORS = 9
-"""Number of neighbors of every entity in the neighbor layer."""
+"""Number of neighbors of each entity in the neighbor layer."""
 NETWORK_TOL = 1e-6
 """KKT residual of a network layer that is learned again."""
 
@@ -66,7 +66,7 @@ class Task:
     tied: bool = True
     """Whether known labels change the costs of the layers."""
     alike: Indices | None = None
-    """Entity numbers; copies have the same number. None if copies are not known."""
+    """Entity numbers; copies have the same number. None if unknown."""
 
     @property
     def views(self) -> Views:
@@ -133,7 +133,7 @@ class Task:
         )
 
     def of_entities(self, entities: Indices) -> Task:
-        """Return the task restricted to some of the entities."""
+        """Return the task restricted to these entities."""
 
         def among(name: str, pairs: Any) -> Any:
             if isinstance(pairs, str | int):
@@ -152,7 +152,7 @@ class Task:
 
 
 def wanted_pairs(views: Views, candidates: Any, n_neighbors: int) -> dict[str, Any]:
-    """Return what the parameter `candidates` means for each learned layer, by name."""
+    """Return what the `candidates` parameter means for each learned layer, by name."""
     wanted = {
         view.name: resolve(view.own(), None, asked, n_neighbors)
         for view, asked in zip(views, asked_candidates(candidates, views), strict=True)
@@ -289,7 +289,7 @@ def neighbor_layer(origin: Origin, lists: Sequence[NearBlock]) -> Layer | None:
 
 
 def graph_of(block: NearBlock, n_nodes: int) -> sparse.csr_array:
-    """Return the weights that some nodes give to their neighbors."""
+    """Return the weights that the nodes in a block give to their neighbors."""
     there = np.isfinite(block.distances) & (block.neighbors != STAND_IN)
     shares = there * (1.0 if block.shares is None else block.shares)
     row, place = np.nonzero(shares)

@@ -7,7 +7,7 @@ times the square of the *silhouette*:
     silhouette  mean of (b - a) / max(a, b), where a is the distance of a row of the embedding from
                 the center of its own part, and b its distance from the nearest other center
 
-All K with at least three quarters of the largest score are considered indistinguishable from the
+All K with at least three quarters of the highest score are considered indistinguishable from the
 best one. They form its *range*, unless the eigengap of the best K is 0.9 or more; in that case, the
 range is that K alone. *Stability* is measured for the range, and for peaks of the score on either
 side of it:
@@ -15,9 +15,9 @@ side of it:
     stability   mean adjusted Rand index with the parts found on random subsets that contain four
                 fifths of the nodes
 
-The chosen K is the best one, or a smaller peak of the score in its range with a larger product of
-score and stability. K goes up to 30, and then up to 60 and 120 as long as the largest K tried is in
-the range. To add a rule, write a function and add it to `NUMBER_RULES`.
+The chosen K is the best one, or a smaller K in its range where the score has a peak and the product
+of score and stability is larger. K goes up to 30, and then up to 60 and 120 as long as the largest
+K tried is in the range. To add a rule, write a function and add it to `NUMBER_RULES`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rmgl.running.checkpoint import Checkpoint
 BESIDE = 2
 """Maximum number of resolutions shown on each side of the chosen one."""
 MOST_RESAMPLED = 10
-"""Maximum number of K in the range whose stability is measured (those with the best scores)."""
+"""Maximum number of values of K in the range to measure stability for (those that score best)."""
 
 NumberRule = Callable[[Graph, np.random.RandomState], "NumberOfClusters"]
 """rule(graph, random_state) -> the number of clusters, with the evidence for it."""
@@ -238,13 +238,13 @@ class NumberOfClusters:
     @property
     def table(self) -> list[dict[str, object]]:
         """Resolutions as rows with K, score, modularity, silhouette, stability and eigengap (None
-        if not known), and a plain sentence.
+        if unknown), and a plain sentence.
         """
         shown = [self.chosen] if self.resolutions is None else self.resolutions.tolist()
         return [self._row(k) | {"sentence": self._sentence(k)} for k in shown]
 
     def _row(self, k: int) -> dict[str, object]:
-        """Return the scores for one number of clusters. None for a score that is not known."""
+        """Return the scores for one number of clusters. Unknown scores are None."""
         names = ("score", "modularity", "silhouette", "stability", "eigengap")
         at, columns = self._at(k), [getattr(self, name) for name in names]
         values = [np.nan if column is None else float(column[at]) for column in columns]
@@ -335,7 +335,7 @@ def find_cuts(cuts: Cuts, numbers: Counting, going: Going) -> None:
 
 
 def _left_out(cuts: Cuts, numbers: Counting) -> list[int]:
-    """Return the untried numbers between the best one and its nearest tried numbers."""
+    """Return the untried numbers between the best one and the tried numbers nearest to it."""
     tried, best = cuts.numbers, evidence_of(cuts, numbers).chosen
     at = tried.index(best)
     beside = tried[max(0, at - 1) : at + 2]

@@ -96,7 +96,7 @@ class Smoothing:
 
     @cached_property
     def axes(self) -> tuple[Floats | None, ...]:
-        """Leading principal axes of every member as columns. None for a member that does not have
+        """Leading principal axes of each member as columns. None for a member that does not have
         more columns than axes.
         """
         return tuple(principal_axes(self.views[view].own()) for view in self.members)
@@ -110,7 +110,7 @@ class Smoothing:
 
     @cached_property
     def rows(self) -> tuple[Floats, ...]:
-        """Smoothed rows of every member, before they are scaled to length one."""
+        """Smoothed rows of each member, before they are scaled to length one."""
         links = mean_links([self.views[view].matrix for view in self.views.graphs], self.degrees)
         found = []
         for place, view in enumerate(self.members):
@@ -124,12 +124,12 @@ class Smoothing:
 
     @cached_property
     def matrices(self) -> tuple[Floats, ...]:
-        """Smoothed rows of every member."""
+        """Smoothed rows of each member."""
         return tuple(self._finished(place, Y) for place, Y in enumerate(self.rows))
 
     def of_new(self, new: Views, rows: Indices) -> list[tuple[Floats, Mask]]:
         """Return the smoothed rows of new entities in every member, and whether each entity has
-        one. Fitted rows do not change.
+        one. Training rows do not change.
         """
         links = mean_links([new[view].matrix[rows] for view in self.views.graphs], self.degrees)
         linked = np.diff(links.indptr) > 0
@@ -143,7 +143,7 @@ class Smoothing:
         return found
 
     def _filled(self, view: int, new: Views, rows: Indices) -> Matrix:
-        """Return new rows with missing cells replaced by the column means of the fitted rows."""
+        """Return new rows with missing cells replaced by the column means of the training rows."""
         X, gaps = new[view].matrix[rows], new[view].gaps
         if gaps is None:
             return X
@@ -188,8 +188,8 @@ class Smoothing:
 def mean_links(networks: Sequence[sparse.csr_array], degrees: Sequence[Floats]) -> sparse.csr_array:
     """Return the mean of w_ij / sqrt(d_i d_j) over the networks in which entity i has edges.
 
-    The rows may be new entities. The columns are the fitted entities, and `degrees` contains their
-    degrees in each network.
+    The rows may be new entities. The columns are the entities in the fit, and `degrees` contains
+    their degrees in each network.
 
     Examples
     --------

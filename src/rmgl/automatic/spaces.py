@@ -96,7 +96,7 @@ class Spaces:
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
-        """Total variance of every member."""
+        """Total variance of each member."""
         if self.smoothing is not None:
             return tuple(total_variance(Y) for Y in self.smoothing.matrices)
         return tuple(self.views[view].variance() for view in self.members)
@@ -110,7 +110,7 @@ class Spaces:
         return tuple(np.sqrt(wanted / self.variances).tolist())
 
     def of_entities(self, entities: Indices) -> Spaces:
-        """Return the spaces of some of the entities."""
+        """Return the spaces restricted to these entities."""
         squares = (
             None if self.squares is None else [square.among(entities) for square in self.squares]
         )

@@ -29,7 +29,7 @@ class Measured:
     """Agreement of layers with common embeddings, measured on their informative edges."""
 
     roughness: Vector
-    """Roughness of every view: the geometric mean over the embeddings."""
+    """Roughness of each view: the geometric mean over the embeddings."""
     shares: Vector
     """Share of each view's edge weight that is informative."""
     excess: float = 0.0
@@ -100,7 +100,7 @@ class State:
         return layer.role == "view" and self.task.views[layer.views[0]].graph is not None
 
     def sum_of(self, layers: Sequence[Learned], weights: Vector) -> Graph:
-        """Return the weighted sum of layers and the neighbor layer."""
+        """Return the weighted sum of these layers and the neighbor layer."""
         graphs = [item.layer.among_all(self.task.views.n_rows).adjacency for item in layers]
         if self.neighbors is not None:
             graphs.append(self.neighbors.adjacency)
@@ -110,7 +110,7 @@ class State:
     def embed(
         self, layers: Sequence[Learned], weights: Vector, min_size: float | None = None
     ) -> Floats:
-        """Return the unit rows of the common embedding of some layers.
+        """Return the unit rows of the common embedding of these layers.
 
         Fragments (clusters of fewer than `min_size` entities) are left out of the embedding and
         placed at the mean of their neighbors.

@@ -48,7 +48,7 @@ class Weighing:
     """Power of the roughness in the weight of a view if there is no consensus, so that each view
     contributes to the embedding with which it is compared."""
     least_roughness: float = ranged(0.005, 0.0, 1.0)
-    """Constant added to the roughness of every view, so that a view that agrees perfectly does not
+    """Constant added to the roughness of each view, so that a view that agrees perfectly does not
     get all the weight.
     """
     few_entities: int = ranged(FEW_ENTITIES, 0, 1e9)
@@ -118,7 +118,7 @@ def roughness(rows: Floats, adjacency: sparse.csr_array) -> float:
 
 
 def mean_roughness(measured: Floats, least: float) -> Vector:
-    """Return the geometric mean over embeddings (rows) of the roughness of every view (columns)."""
+    """Return the geometric mean over embeddings (rows) of the roughness of each view (columns)."""
     mean: Vector = np.log(measured + least).mean(axis=0)
     return np.exp(mean)
 

@@ -149,7 +149,7 @@ def shrunk_basis(X: Matrix, epsilon: float) -> Floats:
 
 
 def common_laplacian(graph: Any, views: Views) -> Penalty | None:
-    """Return the Laplacian of a graph: the name of a view, a Layer or an adjacency matrix."""
+    """Return the Laplacian of a graph, which is a view name, a Layer or an adjacency matrix."""
     if graph is None:
         return None
     if isinstance(graph, str):

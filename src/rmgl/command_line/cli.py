@@ -220,8 +220,8 @@ def is_on_workers(scheduler: str | None, workers: int | None, plan: bool) -> boo
 @NETWORKS
 @option(
     "--unknown",
-    "Label rows -1 if their outlier score is higher than the scores of this fraction of the fitted "
-    "rows, such as 0.99. By default, every row is assigned to a cluster.",
+    "Label rows -1 if their outlier score is higher than the scores of this fraction of the "
+    "training rows, such as 0.99. By default, every row is assigned to a cluster.",
     type=click.FloatRange(0, 1, min_open=True),
 )
 @flag("--force", "Replace the output file if it exists.")
@@ -241,7 +241,7 @@ def predict(
     INPUTS are files as for `rmgl cluster`, named like the views that the model was fitted on. Views
     may be missing. Columns are matched by name: their order does not matter, missing columns are
     treated as missing cells, and additional columns are ignored. The edges in a --network file lead
-    from new rows (first column) to fitted rows (second column).
+    from new rows (first column) to training rows (second column).
     """
     source = source_of(inputs, networks, id_column, Selection(views=split, sheets=sheets))
     with in_one_line(*REFUSED):

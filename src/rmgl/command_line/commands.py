@@ -248,7 +248,7 @@ def new_rows(fitted: RMGL, source: Source) -> tuple[Views, NDArray[Any] | None]:
 
 
 def new_nodes(fitted: RMGL, source: Source) -> tuple[dict[str, Any] | Views, NDArray[Any] | None]:
-    """Read new rows with edges to fitted rows, and any rows in files. Return all with their ids."""
+    """Read new rows with edges to training rows, and rows in files. Return them and their ids."""
     lists = edge_lists(source)
     fitted_ids = list(range(len(fitted.labels_)) if fitted.index_ is None else fitted.index_)
     if not source.inputs:

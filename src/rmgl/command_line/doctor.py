@@ -97,7 +97,7 @@ def memory() -> Iterator[str]:
 
 
 def caches() -> Iterator[str]:
-    """Yield the folders of compiled loops and of downloaded data."""
+    """Yield the folders for compiled loops and downloaded data."""
     from rmgl import kernels
     from rmgl.running.threads import amount
 

@@ -238,7 +238,7 @@ RESULTS = under(
     ),
     flag(
         "--edge-lists",
-        "Also write CSV files for Gephi: one of the nodes, and one of the edges of each layer.",
+        "Also write CSV files for Gephi: one for the nodes, and one for the edges in each layer.",
     ),
 )
 LAYERS = under(

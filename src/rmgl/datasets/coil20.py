@@ -40,7 +40,7 @@ pixels).
 def fetch_coil20(
     data_home: str | Path | None = None, download: bool = True, images: Any = None
 ) -> Bunch:
-    """Load the 1440 images of COIL-20 as local binary patterns, oriented gradients and pixels.
+    """Load the 1440 COIL-20 images as local binary patterns, oriented gradients and pixels.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def fetch_coil20(
 
 
 def find_archive(data_home: str | Path | None, download: bool) -> Path:
-    """Return the path of the archive in the cache folder. Download it if missing and allowed."""
+    """Return the path to the archive in the cache folder. Download it if missing and allowed."""
     folder = Path(get_data_home(None if data_home is None else str(data_home))) / "coil20"
     archive = folder / ARCHIVE
     if archive.is_file():
@@ -133,7 +133,7 @@ def read_images(source: Any) -> NDArray[Any]:
 
 
 def read_arrays(path: Path) -> NDArray[Any]:
-    """Read the array of an .npy file, or the array `images` of an .npz file."""
+    """Read the array in an .npy file, or the array `images` in an .npz file."""
     with path.open("rb") as file:
         if path.suffix == ".npy":
             return np.asarray(np.load(file, allow_pickle=False))

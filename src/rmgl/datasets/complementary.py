@@ -19,10 +19,10 @@ COUNT_COLUMNS = 150
 RATE_SHAPE = 0.3
 RATE_SPREAD = 0.8
 """Parameters of the mean counts: the shape of a gamma distribution, and the standard deviation of
-the logarithm of a factor for each group.
+each group's log factor.
 """
 DEPTH_SPREAD = 0.4
-"""Standard deviation of the logarithm of a row's total in a count view."""
+"""Standard deviation of the log row totals in a count view."""
 TRIALS = 1000
 
 
@@ -53,7 +53,7 @@ def make_complementary_layers(
     within, between : float
         Probability of an edge inside a class, and of an edge between two classes that are joined.
     n_signals : int
-        Number of columns of each view.
+        Number of columns in each view.
     noise : float
         Variance of the noise. Larger values make the classes harder to separate.
     unit_length : bool
@@ -159,7 +159,7 @@ def make_complementary_views(
         The groups of clusters in each view. "grid": clusters are the cells of a grid, and view m
         shows the m-th coordinate (`n_clusters` must be an integer to the power of `n_views`).
         "pairs": view m merges two clusters and separates all others. "random": every view merges
-        the clusters into half as many groups. A table contains the group of every cluster in every
+        the clusters into half as many groups. A table contains the group of each cluster in each
         view.
     n_clusters, n_views : int
         Number of clusters, and number of views that separate some of them. Both are ignored if
@@ -167,7 +167,7 @@ def make_complementary_views(
     n_rows : int
         Number of entities.
     n_columns : int
-        Number of columns of each view.
+        Number of columns in each view.
     separation : float
         Length of the centers, in standard deviations of the noise.
     n_counts : int

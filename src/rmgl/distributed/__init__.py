@@ -1,1 +1,1 @@
-"""Search the rows of a fit, and place new rows, on Dask workers."""
+"""Search the rows in a fit, and place new rows, on Dask workers."""

@@ -1,6 +1,6 @@
 """Exact search on workers, as tasks over pairs of blocks of nearby rows.
 
-The nearest rows are first searched for inside every block. The distances found there bound the
+The nearest rows are first searched for inside each block. The distances found there bound the
 search: pairs of blocks that are farther apart are skipped, and a task over a pair of blocks returns
 only rows that are nearer than those already known.
 """
@@ -37,7 +37,7 @@ class TiledBlocks:
 
     tiled: list[Future]
     starts: Indices
-    """First place of every block, and the number of rows."""
+    """First place in each block, and the number of rows."""
     low: Floats
     """Lower corners of the bounding boxes of all blocks."""
     high: Floats
@@ -58,7 +58,7 @@ class Search:
         self.starts: list[int] = blocks.starts.tolist()
 
     def nearest_of_all(self, length: int) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of every row, by place, and the squared distance to the last."""
+        """Find the nearest rows for each row, by place, and the squared distance to the last."""
         submit, blocks = self.workers.submit, range(len(self.tiled))
         inside = [
             submit("rmgl-nearest-inside-block", alone, nearest_inside, tiled, length, self.rounding)
@@ -80,7 +80,7 @@ class Search:
         return self._merged(blocks, inside, hits)
 
     def nearest_of_some(self, chosen: Indices, length: int) -> tuple[NDArray[np.int32], Vector]:
-        """Find the nearest rows of the rows at ascending places, as `nearest_of_all` does."""
+        """Find the nearest rows for the rows at ascending places, as `nearest_of_all` does."""
         submit, name = self.workers.submit, "rmgl-nearest-of-some-rows"
         bounds = np.searchsorted(chosen, self.starts)
         asked = np.flatnonzero(np.diff(bounds)).tolist()
@@ -119,7 +119,7 @@ class Search:
         inside: Sequence[Future],
         hits: Sequence[Sequence[search_tasks.Part]],
     ) -> tuple[NDArray[np.int32], Vector]:
-        """Return the places of the best hits for queries, and the squared distance to the last."""
+        """Return the places of the best hits for each query, and their largest squared distance."""
         tasks = [
             self.workers.submit(
                 "rmgl-merge-lists", search_tasks.best_of, nearest, self.starts[block], list(parts)

@@ -20,7 +20,7 @@ from rmgl.edges.tiles import Tiled
 FEWEST_ROWS, MOST_ROWS = 8192, 65_536
 """Minimum and maximum number of rows in a block, unless there are too many blocks to schedule."""
 WANTED_BLOCKS, MOST_BLOCKS = 8, 256
-"""Number of blocks that occupies all workers, and maximum number that can be scheduled."""
+"""Number of blocks that keeps all workers busy, and maximum number that can be scheduled."""
 
 
 def rows_of_block(n_rows: int) -> int:
@@ -30,7 +30,7 @@ def rows_of_block(n_rows: int) -> int:
 
 
 def starts_of(n_rows: int) -> Indices:
-    """Return the first place of every block, and the number of rows."""
+    """Return the first place in each block, and the number of rows."""
     return np.append(np.arange(0, n_rows, rows_of_block(n_rows)), n_rows)
 
 

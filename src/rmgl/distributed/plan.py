@@ -21,7 +21,7 @@ from rmgl.edges.tiles import Tiled
 from rmgl.running.threads import amount, require_memory, single_threaded
 
 USABLE = 0.6
-"""Share of a worker's memory for task results. Beyond that, Dask writes them to disk."""
+"""Fraction of a worker's memory for task results. Beyond that, Dask writes them to disk."""
 BYTES_PER_SENT = 4
 """Memory on a worker, and on the scheduler, per entry in a row. Rows are sent in single precision.
 """
@@ -85,17 +85,17 @@ class Plan:
 
     @property
     def spaces(self) -> tuple[int, ...]:
-        """Number of columns of each space in which neighbors are searched for."""
+        """Number of columns in each space in which neighbors are searched for."""
         return space_widths(self.widths)
 
     @property
     def block_rows(self) -> int:
-        """Number of rows of a block."""
+        """Number of rows in a block."""
         return min(self.n_rows, rows_of_block(self.n_rows))
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks of each space."""
+        """Number of blocks in each space."""
         return -(-self.n_rows // self.block_rows)
 
     @property
@@ -198,7 +198,7 @@ def listed_length(candidates: Any, n_rows: int, n_neighbors: int) -> int:
 def comparing_speed(width: int, length: int, n_rows: int) -> float:
     """Measure how many pairs of random rows one thread compares per second.
 
-    The two blocks have as many sufficiently near pairs of rows as an average pair of blocks in the
+    The two blocks have as many sufficiently close pairs of rows as an average pair of blocks in the
     fit, once the nearest rows are known.
     """
     size, rounding = TRIAL_TILES * TILE, Rounding.of(width, np.float32)

@@ -67,7 +67,7 @@ def check_plan(views: Views, workers: Workers, n_neighbors: int, candidates: Any
 
 
 def shapes_of(views: Views) -> list[tuple[int, int]]:
-    """Return the rows and columns of the views that workers search.
+    """Return the numbers of rows and columns of the views that workers search.
 
     For a sparse view, the number of columns is twice the mean number of entries per row, because
     each entry also has an index.

@@ -31,12 +31,12 @@ def in_one_thread(search: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def lowest_of(inside: Found) -> float:
-    """Return the lowest score of all."""
+    """Return the lowest score."""
     return float(inside[0][:, 0].min())
 
 
 def best_of(inside: Found, first: int, parts: Sequence[Part]) -> tuple[NDArray[np.int32], Products]:
-    """Return the nearest rows of every query, as places among all rows, and the worst score.
+    """Return the nearest rows for each query, as places among all rows, and the worst score.
 
     The rows come from the query's own block, which begins at place `first`, and from other blocks.
     Among equal scores, those from an earlier part are kept.

@@ -29,7 +29,7 @@ class SearchedRows(Rows):
 
     @classmethod
     def of_rows(cls, workers: Workers, rows: Rows) -> SearchedRows:
-        """Make the space of the same rows, searched by workers."""
+        """Make a space of the same rows, searched by workers."""
         return cls(rows.X, rows.center, rows.in_parts, workers=workers)
 
     def among(self, nodes: Nodes | None) -> Rows:
@@ -37,7 +37,7 @@ class SearchedRows(Rows):
 
     @cached_property
     def starts(self) -> Indices:
-        """First place of every block, and the number of rows."""
+        """First place in each block, and the number of rows."""
         return starts_of(self.n_rows)
 
     @cached_property

@@ -36,7 +36,7 @@ POLL = 1.0
 PIECE_BYTES = 8 << 20
 """Bytes of an array that are sent at once. Dask warns about tasks larger than 10 MB."""
 ANSWER = 10.0
-"""Seconds within which a scheduler answers, unless it is frozen."""
+"""Seconds within which a scheduler responds, unless it is frozen."""
 PATIENCE = 30.0
 """Seconds without any worker before a fit fails. Lost workers may restart within this time."""
 START_AGAIN = (
@@ -99,7 +99,7 @@ class Workers:
             raise TypeError(
                 f"client is of type {type(client).__name__}, but a dask.distributed.Client was "
                 "expected: use Client() for workers on this machine, or Client('tcp://host:8786') "
-                "for workers of a scheduler elsewhere"
+                "for the workers of a remote scheduler"
             )
         if client.asynchronous:
             raise ValueError(
@@ -119,7 +119,7 @@ class Workers:
         return workers
 
     def exist(self) -> bool:
-        """Return whether the scheduler answers and has a worker."""
+        """Return whether the scheduler responds and has a worker."""
         try:
             if self.client.status != "running":
                 return False
@@ -227,7 +227,7 @@ class Workers:
                 elif monotonic() - last_seen > PATIENCE:
                     raise NoWorkers(
                         f"Dask has had no worker for {PATIENCE:.0f} seconds, or its scheduler does "
-                        f"not answer (its client is {self.client.status}): {START_AGAIN}"
+                        f"not respond (its client is {self.client.status}): {START_AGAIN}"
                     )
         return waiting.result()
 
@@ -263,7 +263,7 @@ class Waiting:
         if isinstance(self.error, concurrent.futures.CancelledError | asyncio.CancelledError):
             reason = " ".join(str(self.error).split())
             raise NoWorkers(
-                "the tasks were canceled, most likely because the scheduler has ended "
+                "the tasks were canceled, most likely because the scheduler has shut down "
                 f"({reason}): {START_AGAIN}"
             ) from self.error
         if self.error is not None:

@@ -1,6 +1,6 @@
 """The candidate pairs of a layer, and bounds on all others.
 
-Candidates are all pairs, certified or approximate lists of nearest neighbors, or a given graph.
+Candidates are all pairs, certified or approximate lists of nearest neighbors, or a user's graph.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Candidates:
     neighborhoods: Certificate | None = None
     scaling: LocalScaling | None = None
     recall: float | None = None
-    """Share of the nearest neighbors in a sample that are candidates (None: certified)."""
+    """Share of the true neighbors of sampled rows that are candidates (None: certified)."""
     guide: Floats | None = None
     """An embedding whose squared distances are added to `distances` (None: no guidance)."""
     unguided: Costs | None = None

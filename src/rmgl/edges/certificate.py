@@ -114,7 +114,7 @@ class ListCertificate:
         return self
 
     def reduced_to(self, kept: sparse.csr_array) -> Self:
-        """Keep only the pairs of a matrix."""
+        """Keep only the pairs stored in a matrix."""
         ones = np.ones(kept.nnz, dtype=bool)
         pattern = sparse.csr_array((ones, kept.indices, kept.indptr), shape=kept.shape)
         return replace(self, pattern=pattern, is_new=None)

@@ -1,7 +1,7 @@
 """The space of rows with missing cells, whose distances are estimated from shared columns.
 
 Let S = sum of (x_k - y_k)^2 over the shared columns, v_k the mean squared difference between two
-rows in column k (twice its variance), V the sum of all v_k, the mean squared distance in the view,
+rows in column k (twice its variance), V the sum of all v_k (the mean squared distance in the view),
 and V_s the sum over the shared columns. The estimate is
 
     z = S + max( (V - V_s) (S + c) / (V_s + c),  D )
@@ -50,11 +50,11 @@ PRIOR = 1.0
 
 
 class Blocks(Searchable):
-    """A space whose distances are computed in blocks, from some rows to all rows."""
+    """A space whose distances are computed in blocks, from a few rows to all rows."""
 
     @abstractmethod
     def block(self, nodes: Any) -> Floats:
-        """Compute the squared distances from some rows to all rows, up to rounding."""
+        """Compute the squared distances from the given rows to all rows, up to rounding."""
 
     @abstractmethod
     def pairs(self, left: Indices, right: Indices) -> Vector:
@@ -103,7 +103,7 @@ class Blocks(Searchable):
         self, nodes: Nodes, radii: Vector, scales: Vector | None = None, check: Check = no_check
     ) -> tuple[Ends, Ends]:
         scales = np.ones(self.n_rows) if scales is None else scales
-        # a node with an infinite radius has all its pairs already
+        # a node with an infinite radius already has all its pairs
         radii = np.where(np.isfinite(radii), radii, 0.0)
         lefts, rights, count = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)], 0
         for some in blocks_of(len(nodes), self.n_rows, check):
@@ -122,7 +122,7 @@ class Blocks(Searchable):
 
     @property
     def _width(self) -> int:
-        """Number of values that one pair takes in memory."""
+        """Number of values that one pair needs in memory."""
         return 1
 
 
@@ -139,7 +139,7 @@ def nearest_in_blocks(
 ) -> tuple[Indices, Vector]:
     """Find the `length` rows nearest to each node, and the squared distance to the last.
 
-    `block(nodes)` returns the distances from some nodes to all rows.
+    `block(nodes)` returns the distances from the given nodes to all rows.
     """
     neighbors, last = np.empty((len(nodes), length), dtype=np.int64), np.empty(len(nodes))
     for some in blocks_of(len(nodes), n_rows, check):

@@ -200,7 +200,7 @@ class Space(ABC):
 
     @abstractmethod
     def among(self, nodes: Nodes | None) -> Space:
-        """Return the space of some of the points (None: all)."""
+        """Return the space of the given points (None: all)."""
 
     @abstractmethod
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
@@ -237,7 +237,7 @@ class Space(ABC):
         return None
 
     def exact_instead(self, length: Callable[[Any], int]) -> int | str:
-        """Return what replaces approximate lists: exact lists of length(rows), or "all" pairs."""
+        """Return what replaces approximate lists: the length of exact lists, or "all" pairs."""
         return "all"
 
     def searched_by(self, executor: Executor) -> Space:
@@ -254,7 +254,7 @@ class Space(ABC):
     def search(
         self, length: int, local: float | None, in_parts: InParts, check: Check
     ) -> Certificate:
-        """Return a certificate that starts from the `length` nearest points of each point.
+        """Return a certificate that starts from the `length` nearest neighbors of each point.
 
         `local` is the floor share of local scaling (None: no scaling).
         """

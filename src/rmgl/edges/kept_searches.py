@@ -1,7 +1,7 @@
 """Exact searches whose results a checkpoint keeps: they are the most expensive part of a fit.
 
 A search is identified by the rows of its space and by its arguments. A resumed run therefore finds
-the results of all searches that it had finished, in any order, and runs only the others.
+the results of all finished searches, whatever their order, and runs only the others.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def check_lists(
     if (neighbors == nodes[:, None]).any():
         raise Unsound("a node is in its own list of neighbors")
     if bounded:
-        bounds, what = kept["bounds"], "the bound on the distances to all others"
+        bounds, what = kept["bounds"], "the bound on the distances to all other rows"
         sound_numbers(what, bounds, shape[:1], least=0.0, infinite=True)
 
 

@@ -12,10 +12,10 @@ Scales and floors depend only on the 30 nearest neighbors and on those tied with
 they are the same for every choice of candidate pairs and every order of the nodes.
 
 Where distances are tied, "the 7 nearest" is not defined: the order of rows would decide. A *closed*
-list of length k holds every point that is at most as far as the k-th nearest one. Each point nearer
-than that has its own place, and points tied for the last places share them, so results computed
-from the list depend on the data alone. If too many points are tied to list them all, a *stand-in*
-takes their places: a point at their distance that has the node's own scale.
+list of length k holds every point that is no farther away than the k-th nearest one. Each nearer
+point has its own place, and points tied for the last places share them, so results computed from
+the list depend on the data alone. If too many points are tied to list them all, a *stand-in* takes
+their places: a point at their distance that has the node's own scale.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ FLOOR_SHARE = 0.7
 SMALLEST_SCALE = float(np.sqrt(5e-324))
 """The square root of the smallest positive double."""
 TIED = 1e-9
-"""Relative difference up to which squared distances are equal; rounding is far below it."""
+"""Relative difference up to which squared distances count as equal; rounding is far below it."""
 MOST = 512
-"""Largest number of points in a closed list; a stand-in takes the places of more ties."""
+"""Largest number of points in a closed list; beyond it, a stand-in takes the places of the ties."""
 SPARE = 4
 """Points to search for beyond a list, so that rounded bounds do not hide its end."""
 GROWTH = 8
@@ -55,17 +55,17 @@ AT_ONCE = 4096
 STAND_IN = -1
 """Neighbor index of a stand-in."""
 Answer = tuple[Indices, Floats, Vector]
-"""The nearest points of some nodes in any order, their squared distances, and a bound.
+"""The nearest neighbors of the given nodes in any order, their squared distances, and a bound.
 
 The bound is a lower bound on the squared distances to all other points, infinite if there are
 none."""
 Search = Callable[[Indices, int], Answer]
-"""search(nodes, length) returns the `length` nearest points of each node."""
+"""search(nodes, length) returns the `length` nearest neighbors of each node."""
 
 
 @dataclass(frozen=True)
 class NearBlock:
-    """Closed lists of some nodes, one per row; distances beyond the end of a list are infinite."""
+    """Closed lists, one row per node; distances beyond the end of a list are infinite."""
 
     nodes: Indices
     neighbors: Indices
@@ -178,13 +178,13 @@ def with_stand_ins(
 def nearest_of_all(
     space: Space, length: int, check: Check = no_check, *, different: bool = False
 ) -> list[NearBlock]:
-    """Return the closed lists of length `length` of all points of a space."""
+    """Return a closed list of length `length` for each point in a space."""
     search, nodes = searching(space, check), np.arange(space.n_rows)
     return closed_lists(search, nodes, length, length + SPARE, different=different)
 
 
 def searching(space: Space, check: Check = no_check) -> Search:
-    """Return a function that searches a space for the points nearest to some nodes."""
+    """Return a function that searches a space for the points nearest to each node."""
 
     def search(nodes: Indices, length: int) -> Answer:
         neighbors, bounds = space.nearest(nodes, min(length, space.n_rows - 1), check)
@@ -264,7 +264,7 @@ class LocalScaling:
             raise Unsound(f"the floor share is {self.floor_share}, but it must be from 0 to 1")
 
     def of_nodes(self, nodes: Nodes) -> LocalScaling:
-        """Return the scaling of some of the nodes."""
+        """Return the scaling of the given nodes."""
         return LocalScaling(self.scales[nodes], self.floors[nodes], self.floor_share)
 
     def of_new(self, neighbors: Indices, distances: Floats) -> LocalScaling:

@@ -132,7 +132,7 @@ def nearest_of(
 def nearest_of_others(
     one: Tiled, other: Tiled, queries: Indices, known: Products, rounding: Rounding
 ) -> Hits:
-    """Find rows of another block whose scores, for some rows of a block, beat the known scores."""
+    """Find rows of another block whose scores for the queries beat the known scores."""
     rows = np.concatenate([one.rows, other.rows])
     heaps = Heaps(queries, known.shape[1], rows, known)
     offer_tiles(heaps, one, other, one.scores(other, rounding), one.size)

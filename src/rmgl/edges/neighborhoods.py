@@ -18,8 +18,8 @@ a_i = sqrt(rho_i) / s_i. For any number c, these lists guarantee the radii
 
 because radius_i + radius_j = a_i a_j - (a_i - c) (a_j - c) if both a_i and a_j are at least c, and
 at most a_i a_j otherwise. Without scaling, radius_i = rho_i / 2, because
-z_ij >= (rho_i + rho_j) / 2. If a node's u exceeds its radius, the radius is set slightly larger
-than u, the pairs within it are added, and the solver continues from its last point.
+z_ij >= (rho_i + rho_j) / 2. If a node's u exceeds its radius, the radius is raised to slightly
+above u, the pairs within it are added, and the solver continues from its last point.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FORESIGHT = 0.15
 
 A larger margin means fewer searches and more candidates."""
 SHORT = 0.01
-"""Share of the nodes whose lists count as short compared with their scale."""
+"""Fraction of the nodes whose lists count as short compared with their scale."""
 LONG_LISTS = 100
 """Candidate pairs per node above which unneeded pairs are dropped."""
 LEAST_ADDED = 16
@@ -70,7 +70,7 @@ LEAST_ADDED = 16
 
 @dataclass(frozen=True)
 class Neighborhoods(ListCertificate):
-    """Candidate pairs of the points of a space, with every pair within the radii."""
+    """Candidate pairs of the points in a space, including every pair within the radii."""
 
     space: Searchable
     radii: Vector
@@ -84,7 +84,7 @@ class Neighborhoods(ListCertificate):
         check: Check = no_check,
         local: float | None = None,
     ) -> Neighborhoods:
-        """Find the exact `length` nearest points of each point."""
+        """Find the exact `length` nearest neighbors of each point."""
         pattern, scaling, bounds = first_pairs(space, length, local, check)
         radii = bounds / 2 if scaling is None else first_radii(bounds, scaling)
         return cls(space, radii, pattern=pattern, in_parts=in_parts, scaling=scaling)
@@ -107,7 +107,7 @@ class Neighborhoods(ListCertificate):
         return self.widened(nodes, foreseen(u, self.edges.evaluate(u, costs)), check)
 
     def widened(self, nodes: Nodes, reached: Vector, check: Check = no_check) -> Neighborhoods:
-        """Enlarge the radii of some nodes to what potentials may reach, and add the new pairs."""
+        """Enlarge the radii of the given nodes to what potentials may reach; add the new pairs."""
         radii = enlarged(self.radii, nodes, reached)
         scales = None if self.scaling is None else self.scaling.scales
         left, right = self.space.within(nodes, radii, scales, check)
@@ -154,7 +154,7 @@ class Checked(ListCertificate):
         check: Check = no_check,
         local: float | None = None,
     ) -> Checked:
-        """Start from the `length` nearest points of each point."""
+        """Start from the `length` nearest neighbors of each point."""
         pattern, scaling, _ = first_pairs(space, length, local, check)
         return cls(space, pattern=pattern, in_parts=in_parts, scaling=scaling)
 
@@ -201,10 +201,10 @@ def first_pairs(
 ) -> tuple[sparse.csr_array, LocalScaling | None, Vector]:
     """Return the first candidate pairs, their scaling, and bounds on all other distances.
 
-    The pattern holds the `length` nearest points of each point, except the last one and its ties.
-    It also holds the closed lists (`rmgl.edges.local_scaling`) that the scaling needs or, without
-    scaling, closed lists of that length. `local` is the floor share of the scaling (None: no
-    scaling). The bounds are lower bounds on squared distances.
+    The pattern holds the `length` nearest neighbors of each point, except the last one and its
+    ties. It also holds the closed lists (`rmgl.edges.local_scaling`) that the scaling needs or,
+    without scaling, closed lists of that length. `local` is the floor share of the scaling (None:
+    no scaling). The bounds are lower bounds on squared distances.
     """
     closed = length if local is None else LISTED
     nodes, search = np.arange(space.n_rows), searching(space, check)
@@ -237,7 +237,7 @@ def foreseen(u: Vector, sums: Evaluation) -> Vector:
 
 
 def enlarged(radii: Vector, nodes: Nodes, reached: Vector) -> Vector:
-    """Set the radii of some nodes to what potentials may reach."""
+    """Set the radii of the given nodes to what potentials may reach."""
     larger = radii.copy()
     larger[nodes] = reached[nodes]
     return larger
@@ -251,7 +251,7 @@ def first_radii(bounds: Vector, scaling: LocalScaling) -> Vector:
     """
     relative = np.sqrt(np.maximum(bounds, 0.0)) / scaling.scales
     known = relative[np.isfinite(relative)]
-    if known.size == 0:  # the lists hold all others
+    if known.size == 0:  # the lists hold all other points
         return np.full(bounds.size, np.inf)
     level, most = float(np.quantile(known, SHORT)), float(known.max())
     a = np.where(np.isfinite(relative), relative, most)

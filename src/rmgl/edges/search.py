@@ -50,7 +50,7 @@ LARGEST_LOSS = 0.01
 
 @dataclass(frozen=True)
 class Rows(Searchable):
-    """The space of the rows of a matrix, dense and centered or sparse, searched tile by tile."""
+    """The space of a matrix's rows (dense and centered, or sparse), searched tile by tile."""
 
     X: Any
     center: Vector | float = 0.0
@@ -84,7 +84,7 @@ class Rows(Searchable):
         return searched
 
     def in_threads(self, in_parts: InParts) -> Rows:
-        """Return these rows with searches that threads share."""
+        """Return these rows, with searches shared among threads."""
         return replace(self, in_parts=in_parts)
 
     def measure(self, edges: PairStore, check: Check = no_check) -> Costs:
@@ -166,7 +166,7 @@ class Rows(Searchable):
         width = self.X.shape[1]
         precise = not self._fits_single or needs_double(width, self._norms, nodes, radii, scales)
         order = self._order_in(precise)
-        # a node with an infinite radius has all its pairs already
+        # a node with an infinite radius already has all its pairs
         radii = np.where(np.isfinite(radii), radii, 0.0)[order.order]
         chosen = None if 2 * len(nodes) > self.n_rows else np.sort(order.places[nodes])
         left, right = self._places_within(radii, scales[order.order], chosen, precise, check)
@@ -229,7 +229,7 @@ class Rows(Searchable):
             self._arranged(precise=not self._fits_single)
 
     def _arranged(self, precise: bool) -> tuple[Tiled, Rounding, Products]:
-        """Return the tiled rows with all columns, and their side of products; cache both."""
+        """Return the tiled rows with all columns, and their side of the products; cache both."""
         dtype = np.float64 if precise else np.float32
         if dtype not in self._kept:
             tiled = tiled_rows(self.X, self._norms, dtype, self._order, None)
@@ -292,7 +292,7 @@ def needs_double(width: int, norms: Vector, nodes: Nodes, radii: Vector, scales:
 
 
 def everyone_else(nodes: Nodes, n_rows: int) -> tuple[Indices, Vector]:
-    """Return all other rows of each node, and infinity: there are no rows beyond them."""
+    """Return all other rows for each node, and infinite bounds: no rows lie beyond them."""
     everyone = np.broadcast_to(np.arange(n_rows), (len(nodes), n_rows))
     others = everyone[everyone != nodes[:, None]].reshape(len(nodes), n_rows - 1)
     return others, np.full(len(nodes), np.inf)

@@ -134,7 +134,7 @@ class Square(Space):
         most: int,
         check: Check = no_check,
     ) -> tuple[Indices, Indices]:
-        """Find unlisted pairs that would carry weight at u: the `most` heaviest of each node.
+        """Find unlisted pairs that would carry weight at u: the `most` heaviest at each node.
 
         Their costs are max(z_ij / (s_i s_j), min(f_i, f_j)) + |g_i - g_j|^2, from scales s, floors
         f and the rows g of a guide.
@@ -182,9 +182,10 @@ def repair(block: Floats, X: Any, norms: Vector, same: Indices, first: int) -> N
 
 @dataclass(frozen=True)
 class Listed(Space):
-    """Pairs with known squared distances. All other pairs are too far apart to be neighbors.
+    """Pairs with known squared distances.
 
-    The pairs are a symmetric CSR array in which an entry may be zero.
+    All other pairs are treated as too far apart to be neighbors. The pairs are a symmetric
+    CSR array in which an entry may be zero.
 
     Examples
     --------

@@ -197,7 +197,7 @@ class AllPairs(CostVectors):
 
 
 class PairList(CostVectors):
-    """The pair store of the pairs of a symmetric pattern.
+    """The pair store of the pairs in a symmetric pattern.
 
     Costs hold each pair twice, once in the row of each node.
 
@@ -328,7 +328,7 @@ class PairList(CostVectors):
 
 def union_of(left: Integers, right: Integers, n: int) -> sparse.csr_array:
     """Return the symmetric n x n pattern of pairs listed in one direction or both."""
-    # the index type of the loops takes half the memory
+    # the index type of the loops needs half the memory
     ends = left.astype(np.int32, copy=False), right.astype(np.int32, copy=False)
     pattern = sparse.csr_array((np.ones(left.size, dtype=bool), ends), shape=(n, n))
     return sparse.csr_array(pattern + pattern.T)

@@ -26,7 +26,7 @@ from rmgl.edges.interface import Floats, Indices, Products, Vector
 from rmgl.running.threads import require_memory
 
 ProductsOfTiles: TypeAlias = Callable[[Any, slice], Products]
-"""products(queries, tile) multiplies some rows on the left by a tile on the right.
+"""products(queries, tile) multiplies the queries on the left by a tile on the right.
 
 The result is valid until the same thread calls it again.
 """
@@ -74,7 +74,7 @@ class Tiled:
         )
 
     def box_far_from(self, other: Tiled, queries: Indices) -> Vector:
-        """Compute squared distances from the box of some rows to all boxes of a block."""
+        """Compute squared distances from the box of the queries to all boxes of a block."""
         if sparse.issparse(self.columns):
             return np.zeros(other.starts.size)
         rows = self.columns[queries]
@@ -104,7 +104,7 @@ class Tiled:
         return dense_products(self.side(left), other.side(right))
 
     def side(self, added: list[Any]) -> Products:
-        """Return the columns, with the `added` ones, for one side of products."""
+        """Return the columns, with the `added` ones, for one side of the products."""
         n, width = self.columns.shape
         dtype = self.columns.dtype
         require_memory(

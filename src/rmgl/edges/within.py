@@ -2,7 +2,7 @@
 
 From the products of two tiles, a compiled scan selects the pairs whose reach exceeds their
 distance. Inside a block, each pair of tiles is visited once: with the tiles in a circle, a tile
-visits itself and the half of the others that comes after it, so all tiles have about the same work.
+visits itself and the half of the others that comes after it, so all tiles do about the same work.
 """
 
 from __future__ import annotations

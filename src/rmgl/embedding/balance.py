@@ -63,7 +63,7 @@ class Balance:
         return cls((degrees + UNIFORM * mean) / unit, UNIFORM * mean, unit)
 
     def among(self, nodes: Indices) -> Balance:
-        """Return the masses of some of the nodes, in the order of `nodes`."""
+        """Return the masses of the given nodes, in the order of `nodes`."""
         return replace(self, mass=self.mass[nodes])
 
     def orthonormal(self, vectors: Floats) -> Floats:
@@ -90,7 +90,7 @@ class Balance:
         return self.uniform * float(np.square(centered).sum())
 
     def place(self, sums: Floats, degrees: Floats, mean: Floats, values: Floats) -> Floats:
-        """Return rows of Q that solve the eigenvector equation at new nodes of these degrees.
+        """Return rows of Q that solve the eigenvector equation at new nodes with these degrees.
 
             q = (sum_j w_j q_j + t mean(q)) / ((d + t) (1 - lambda / c))
 

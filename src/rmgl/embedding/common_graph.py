@@ -19,7 +19,7 @@ Graph: TypeAlias = sparse.csr_array | Floats
 DENSE_SUM_NODES = 10_000
 """Number of nodes up to which a dense matrix is small compared with all pairwise distances."""
 DENSE_SHARE = 0.3
-"""Share of all pairs with an edge above which products with a dense matrix are faster."""
+"""If more than this share of all pairs have an edge, products with a dense matrix are faster."""
 
 
 def weighted_sum(adjacencies: Sequence[sparse.csr_array], weights: Sequence[float]) -> Graph:

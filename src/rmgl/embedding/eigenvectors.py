@@ -1,4 +1,4 @@
-"""The common embedding: eigenvectors of the K smallest eigenvalues of a weighted sum of layers.
+"""The common embedding: eigenvectors for the K smallest eigenvalues of a weighted sum of layers.
 
     minimize   tr(Q' L Q)   subject to   Q'Q = I_K,       L = sum_m beta_m L_m
 
@@ -80,7 +80,7 @@ class Embedding:
         return cls(found["vectors"], found["values"], residual, int(n_components))
 
     def among(self, nodes: Indices, fragments: Mask) -> Embedding:
-        """Extend this embedding of some nodes to all, with rows of zeros for the fragments."""
+        """Extend this embedding of the given nodes to all, with rows of zeros for the fragments."""
         vectors = np.zeros((fragments.size, self.vectors.shape[1]))
         vectors[nodes] = self.vectors
         return replace(self, vectors=vectors, fragments=fragments)
@@ -98,7 +98,7 @@ def check_embedding(found: Found, shape: tuple[int, int], longest: float = 1.0) 
     too_long = np.abs(found["vectors"]).max() > LONGEST_ENTRY * longest
     if n_components not in range(1, shape[0] + 1) or too_long:
         raise Unsound(
-            "an eigenvector is longer than one, or the graph cannot have this number of components"
+            "an eigenvector is too long, or the graph cannot have this number of components"
         )
 
 
@@ -187,7 +187,7 @@ def _solved(
     tol: float,
     in_parts: InParts,
 ) -> Embedding:
-    """Compute the embedding with the nodes in their present order."""
+    """Compute the embedding with the nodes in their current order."""
     if balance is not None:
         return _balanced(adjacency, n_vectors, alike, balance, tol, in_parts)
     degrees = adjacency.sum(axis=1)
@@ -239,7 +239,7 @@ def smallest_beyond(
     tol: float | None = None,
     alike: Indices | None = None,
 ) -> Floats:
-    """Compute eigenvectors of the `count` smallest eigenvalues, orthogonal to known ones (`null`).
+    """Compute eigenvectors for the `count` smallest eigenvalues, orthogonal to known ones (`null`).
 
     All eigenvalues lie in the interval `spectrum`. The residuals are at most `tol`, by default 1e-8
     times the length of that interval. `alike` is as in `smallest_eigenvectors`.
@@ -258,8 +258,8 @@ def smallest_beyond(
             if n <= DENSE_RESCUE_NODES:
                 return _dense_rest(matrix, null, count, spectrum)
             warn_caller(
-                f"the eigenvectors did not converge in {MAX_PRODUCTS} products; continuing with a "
-                "larger tolerance",
+                f"the eigenvectors did not converge in {MAX_PRODUCTS} matrix products; "
+                "continuing with a larger tolerance",
                 ConvergenceWarning,
             )
             tol *= LOOSER

@@ -73,8 +73,8 @@ def cluster_rows(
     generator = check_random_state(random_state)
     several = KMeans(n_clusters, n_init=n_init, random_state=generator)
     labels: Indices
-    # k-means also sets the threads of BLAS; concurrent runs would each restore what they found
-    # with one thread, the order of sums is always the same
+    # k-means also sets the number of BLAS threads, and concurrent runs would each restore the
+    # number that they found; with one thread, the order of sums is always the same
     with single_threaded("blas"), single_threaded("openmp"):
         if embedding.shape[0] <= SAMPLED_ROWS:
             labels = several.fit_predict(embedding)
@@ -91,7 +91,7 @@ def cluster_rows(
 
 
 def as_met(labels: Indices, n_clusters: int) -> Indices:
-    """Renumber clusters by their first rows; empty clusters come last.
+    """Renumber clusters in the order of their first rows; empty clusters come last.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def embed_without(
 def judge_without(
     graph: Graph, embedding: Embedding, in_parts: InParts, balance: Balance | None = None
 ) -> Embedding:
-    """Judge an embedding by another graph, on the nodes that are not fragments."""
+    """Judge an embedding on another graph, among the nodes that are not fragments."""
     if embedding.fragments is None:
         return judged(graph, embedding, in_parts, balance)
     kept = np.flatnonzero(~embedding.fragments)
@@ -182,7 +182,7 @@ def judge_without(
 
 
 def balance_among(balance: Balance | None, nodes: Indices) -> Balance | None:
-    """Return the masses of some nodes, if there are masses."""
+    """Return the masses of the given nodes, if there are masses."""
     return None if balance is None else balance.among(nodes)
 
 
@@ -259,7 +259,7 @@ def label_rows(
 
 
 def labels_of_nearest(rows: Floats, labeled: Floats, labels: Indices) -> Indices:
-    """Give rows the labels of the nearest cluster centers of some labeled rows."""
+    """Give each row the label of the nearest cluster center of the labeled rows."""
     clusters = np.unique(labels)
     centers = np.array([labeled[labels == cluster].mean(axis=0) for cluster in clusters])
     nearest: Indices = clusters[cdist(rows, centers).argmin(axis=1)]

@@ -141,7 +141,7 @@ def smallest_pairs(
     max_products: int,
     alike: Indices | None = None,
 ) -> Floats:
-    """Compute eigenvectors of the `count` smallest eigenvalues, orthogonal to the known ones.
+    """Compute eigenvectors for the `count` smallest eigenvalues, orthogonal to the known ones.
 
     All eigenvalues lie in the interval `spectrum`, and residuals are at most `tol`. If that takes
     more than `max_products` products, scipy's `ArpackNoConvergence` is raised. Swapping nodes with

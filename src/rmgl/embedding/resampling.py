@@ -39,7 +39,7 @@ def parts_of(
     of_unit_length: bool = True,
     checkpoint: Checkpoint | None = None,
 ) -> list[Indices]:
-    """Apply spectral clustering to the subgraph of some nodes, once for each number of parts.
+    """Apply spectral clustering to the subgraph of the given nodes, once for each number of parts.
 
     The number of parts is at most the number of nodes. The eigenvectors, with a relative residual
     of `tol`, are those of the Laplacian, of the `normalized` Laplacian, or of the problem with

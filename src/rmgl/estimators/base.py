@@ -214,7 +214,7 @@ class ViewsClusterer(
 
     @property
     def _n_features_out(self) -> int:
-        """Number of embedding columns, from which scikit-learn names the output columns."""
+        """Number of embedding columns, which scikit-learn uses to name the output columns."""
         return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:

@@ -226,7 +226,7 @@ class Predictor(FittedClusterer):
         unknown : float above 0, at most 1, optional
             Rows that do not fit any cluster are labeled -1. These are the rows whose outlier score
             (`score_samples`) is higher than the scores of this fraction of the entities in the fit.
-            With 0.99, about one in a hundred new rows from the fitted clusters is labeled -1 by
+            With 0.99, about one in a hundred new rows from the model's clusters is labeled -1 by
             mistake. Larger values lead to fewer such mistakes, but also accept more rows that
             belong to no cluster. By default, every row is assigned to a cluster.
 
@@ -282,7 +282,7 @@ class Predictor(FittedClusterer):
         `by_view`, the result has shape (n, layers, K) and splits the shares by layer, in the order
         of `layers_`. The shares of each row sum to one.
 
-        With up to 5000 fitted rows, a new row is compared with all of them. With more, it is
+        With up to 5000 rows in the fit, a new row is compared with all of them. With more, it is
         compared with its nearest neighbors.
 
         Examples
@@ -302,8 +302,8 @@ class Predictor(FittedClusterer):
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> Any:
-        """Embed new rows, shape (n, K), by solving the eigenvector equation with all fitted rows
-        fixed.
+        """Embed new rows, shape (n, K), by solving the eigenvector equation with all rows of the
+        fit held fixed.
 
         Examples
         --------
@@ -355,6 +355,6 @@ def check_unknown(share: Any) -> None:
     is_number = isinstance(share, Real) and not isinstance(share, bool)
     if share is not None and not (is_number and 0 < float(share) <= 1):
         raise ValueError(
-            f"unknown={share!r} is not a valid share of the fitted entities; use a number "
+            f"unknown={share!r} is not a valid fraction of the entities in the fit; use a number "
             "above 0 and at most 1, such as 0.99"
         )

@@ -160,7 +160,7 @@ class Presenter(FittedClusterer):
         """Write an interactive HTML page about the result (requires bokeh).
 
         The page is one file and works offline. It shows the verdict, the common embedding, the
-        neighbors of every entity in every layer, the features that distinguish the clusters, the
+        neighbors of each entity in each layer, the features that distinguish the clusters, the
         views, the choice of the number of clusters, and the certificates. With more than 100,000
         entities, it shows a density image and a sample.
 

@@ -363,7 +363,7 @@ class RMGL(Learner, Presenter, Subsetter):
             Client of the Dask workers that search for candidate pairs. This process computes
             everything else. The result is the same as without workers, and the fit survives the
             loss of some workers. With or without a client, a view may also be a Dask array or
-            DataFrame, a zarr array, or the path of an .npy file, a zarr array or a folder of
+            DataFrame, a zarr array, or the path to an .npy file, a zarr array or a folder of
             Parquet files. This process reads such views into memory. If there are any such views,
             `client` defaults to the current client, if there is one.
 

@@ -1,4 +1,4 @@
-"""Estimators that can refit some of their clusters and adopt the finer labels."""
+"""Estimators that can refit selected clusters and adopt the finer labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Subsetter(FittedClusterer):
     """A fitted clusterer whose clusters can be split further."""
 
     def subset(self, clusters: Any, views: Sequence[str] | None = None) -> Views:
-        """Return the rows of some clusters as views for another `fit`.
+        """Return the rows of selected clusters as views for another `fit`.
 
         The rows are scaled and encoded as in this fit. A second fit therefore compares them as the
         first fit did, does not scale them again, and still labels new rows in the original units.

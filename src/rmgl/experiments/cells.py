@@ -44,8 +44,8 @@ class Cell:
     runs: int
 
     def path(self, folder: Path) -> Path:
-        """Return the path of the result. Its name is a hash of everything on which the result
-        depends.
+        """Return the path to the result. Its name includes a hash of everything that the result
+        depends on.
         """
         setting = self.setting
         origin = [__version__, RECIPE, self.fingerprint]

@@ -31,7 +31,7 @@ class Problem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of all values of the data."""
+        """Hash of all values in the data."""
         digest = hashlib.sha256(str(self.paper_beta).encode())
         for name, X in [*self.views.items(), ("target", self.target)]:
             digest.update(f"{name} {X.shape}".encode())
@@ -63,6 +63,6 @@ def coil20(quick: bool, images: Path | None, download: bool = True) -> Problem:
 
 
 def synthetic(draw: int, unit_length: bool = False, noise: float = 0.01) -> Problem:
-    """Generate one draw of the paper's synthetic data. The paper does not give their parameters."""
+    """Generate one draw of the paper's synthetic data. The paper does not give the parameters."""
     data = make_complementary_layers(random_state=draw, unit_length=unit_length, noise=noise)
     return Problem("synthetic", data.views, data.target, [1.0, 1.0, 1.0])

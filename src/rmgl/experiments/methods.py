@@ -105,7 +105,7 @@ def gd_mcca(
     epsilon: float = 0.1,
     scale: str = "minmax",
 ) -> Embeddings:
-    """Return the embedding of GD-MCCA. `graph` names the view of the graph (None for the first)."""
+    """Return the embedding of GD-MCCA. `graph` is the view with the graph (None: the first)."""
     graph = next(iter(problem.views)) if graph is None else graph
     model = GDMCCA(
         problem.n_clusters, graph=graph, gamma=gamma, epsilon=epsilon, scale=scale, random_state=0

@@ -1,4 +1,4 @@
-"""Figures 1 to 3 of the paper, drawn from the written tables and arrays."""
+"""Figures 1 to 3 of the paper, drawn from the saved tables and arrays."""
 
 from __future__ import annotations
 

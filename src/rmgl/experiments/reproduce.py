@@ -92,7 +92,7 @@ def reproduce_real(
 def reproduce_synthetic(
     folder: Path, draws: int, quick: bool, n_jobs: int, progress: Progress
 ) -> None:
-    """Compute Figure 1 over `draws` draws, and the scores of RMGL for vectors of length one."""
+    """Compute Figure 1 over `draws` draws, and the scores of RMGL on vectors of length one."""
     cells, unit_cells = [], []
     for draw in range(draws):
         plain, unit = partial(data.synthetic, draw), partial(data.synthetic, draw, unit_length=True)
@@ -133,7 +133,7 @@ def perfect(result: Result | None) -> dict[str, int]:
 
 
 def unit_length_report(results: list[Result], draws: int) -> dict[str, float]:
-    """Score RMGL, and a classifier that knows the class means, for vectors of length one."""
+    """Score RMGL, and a classifier that knows the class means, on vectors of length one."""
     oracle = []
     for draw in range(draws):
         problem = data.synthetic(draw, unit_length=True)

@@ -30,7 +30,7 @@ PER_VIEW = ("RMGL layer", "GL-SigRep ")
 
 @dataclass
 class Result:
-    """One row of a table under one setting: its scores, and the embedding of the first draw."""
+    """One row of a table for one setting: its scores, and the embedding of the first draw."""
 
     name: str
     setting: Setting
@@ -68,7 +68,7 @@ def collect(cells: Sequence[Cell], folder: Path) -> list[Result]:
 
 
 def best(results: Sequence[Result], name: str, kind: str) -> Result | None:
-    """Return the result with the largest mean NMI. Among ties, return the one with the most
+    """Return the result with the highest mean NMI. Among ties, return the one with the most
     K-component layers.
 
     The results for RMGL's layers are those of the setting that is best for Q.

@@ -1,4 +1,4 @@
-"""Refit some clusters of a model: get their rows as views, and the model with finer labels."""
+"""Refit selected clusters of a model: get their rows as views, and the model with finer labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rmgl.views.views import Views
 
 
 def rows_of(model: FittedModel, clusters: Any) -> Indices:
-    """Return the rows in some clusters, in model order."""
+    """Return the rows in these clusters, in model order."""
     wanted = np.atleast_1d(np.asarray(clusters))
     known = wanted.dtype.kind in "iu" and wanted.size > 0
     if not known or not np.isin(wanted, np.arange(model.n_clusters)).all():
@@ -27,9 +27,9 @@ def rows_of(model: FittedModel, clusters: Any) -> Indices:
 
 
 def rows_again(model: FittedModel, rows: Indices, views: Sequence[str] | None) -> Views:
-    """Return some rows of the views as they were scaled for the fit.
+    """Return these rows of the views as they were scaled for the fit.
 
-    The rows keep their row labels or, without labels, are labeled with their row numbers in the
+    The rows keep their row labels or, if they have none, are labeled with their row numbers in the
     model.
     """
     kept = model.views
@@ -68,7 +68,7 @@ def rows_named(model: FittedModel, names: NDArray[Any] | None) -> Indices:
 
 
 def with_labels(model: FittedModel, rows: Indices, labels: Indices) -> FittedModel:
-    """Return a model in which some rows have new labels, and all other rows keep theirs.
+    """Return a model in which these rows have new labels, and all other rows keep theirs.
 
     The first new clusters reuse the numbers of clusters that have no rows left, and the others get
     the next free numbers.

@@ -1,5 +1,5 @@
-"""Extend results for the learned entities in canonical order to all entities in the order of the
-caller.
+"""Extend results for the learned entities, in canonical order, to all entities, in the caller's
+order.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rmgl.running.threads import Team
 def with_others_placed(
     model: FittedModel, entities: Indices | None, ready: Ready, team: Team
 ) -> FittedModel:
-    """Extend results for some `entities` (None for all) to all entities. The others are placed like
-    new rows.
+    """Extend results for `entities` (None for all) to all entities. The others are placed like new
+    rows.
     """
     if entities is None:
         return model

@@ -63,7 +63,7 @@ def begin(ready: Ready, work: Work) -> None:
 
 
 def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
-    """Return the model of the entities included in the problems, in canonical order."""
+    """Return the model for the entities included in the problems, in canonical order."""
     choice, outcome = solved.choice, solved.outcome
     views = ready.views if choice.entities is None else ready.views.of_entities(choice.entities)
     embedding, fragments = without_holes(solved)
@@ -97,8 +97,8 @@ def model_of(solved: Solved, ready: Ready, work: Work) -> FittedModel:
 
 
 def without_holes(solved: Solved) -> tuple[Floats, Indices]:
-    """Return the embedding with rows for the fragments, placed among those of their neighbors, and
-    the indices of the fragments.
+    """Return the embedding with rows for the fragments, placed among the rows of their neighbors,
+    and the indices of the fragments.
     """
     state = solved.outcome.state
     vectors, fragments = state.embedding.vectors, state.embedding.fragments

@@ -158,7 +158,7 @@ class FittedModel:
             raise Unsound("beta_ has a negative entry")
         check_numbers("the weights of the views", self.view_weights, (n_views,))
         if self.view_roughness is not None:
-            # NaN if not known
+            # NaN if unknown
             check_numbers(
                 "the roughness of the views",
                 np.nan_to_num(self.view_roughness, nan=1.0),
@@ -268,7 +268,7 @@ def in_range(*values: Any) -> bool:
 
 
 def check_layers(layers: Sequence[Layer], views: Views) -> None:
-    """Raise an error unless layers are valid and can have been learned from these views."""
+    """Raise an error unless layers are valid and could have been learned from these views."""
     if [layer.views for layer in layers if layer.role == "view"] != [
         (view,) for view in range(len(views.names))
     ]:
@@ -298,7 +298,7 @@ def check_layer(layer: Layer, n_rows: int, n_views: int) -> None:
 
 
 def check_origin(layer: Layer, views: Views) -> None:
-    """Raise an error unless a layer can have been learned from its views and networks."""
+    """Raise an error unless a layer could have been learned from its views and networks."""
     if layer.network_share and not views.graphs:
         raise Unsound("a layer was learned from rows and networks, but the model has no networks")
     if layer.given and layer.role == "view" and layer.views[0] not in views.graphs:

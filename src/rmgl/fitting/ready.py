@@ -17,8 +17,8 @@ from rmgl.views.views import Views
 
 @dataclass(frozen=True)
 class Ready:
-    """Scaled views, and what is known about their entities, which are the caller's in canonical
-    order.
+    """Scaled views, and what is known about their entities, which are the caller's entities in
+    canonical order.
     """
 
     views: Views
@@ -111,12 +111,12 @@ class Parameters:
 
     @property
     def rules(self) -> Policy:
-        """Parameters and rules of the automatic choices."""
+        """Parameters and rules for the automatic choices."""
         return Policy() if self.policy is None else self.policy
 
     @property
     def of_unit_length(self) -> bool:
-        """Whether k-means uses rows of the embedding with length one."""
+        """Whether k-means uses embedding rows scaled to length one."""
         return self.automatic
 
     @property

@@ -93,7 +93,7 @@ def solve_layer(
 
 
 def check_magnitudes(name: str, alpha: float, distance: float, beta: float = 0.0) -> None:
-    """Raise a ValueError if alpha is too small to divide by, or relative to the costs.
+    """Raise a ValueError if alpha is too small for division or relative to the costs.
 
     Costs are rounded: alpha must exceed the rounding errors of the distance and of beta.
     """

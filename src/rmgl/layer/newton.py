@@ -33,7 +33,7 @@ def solve_newton(
     max_iter: int | None = None,
     check: Check = no_check,
 ) -> DualSolution:
-    """Minimize Phi(u) until the KKT residual is at most `tol`; at the solution, take 0 steps."""
+    """Minimize Phi(u) until the KKT residual is at most `tol`, with no steps if it already is."""
     point, passes = starting_point(problem, start)
     n_passes = float(passes)
     limit = MAX_NEWTON_STEPS if max_iter is None else max_iter

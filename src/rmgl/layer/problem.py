@@ -33,7 +33,7 @@ Status = Literal["converged", "max_iter", "stalled", "given"]
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A dual vector u, with the dual value and gradient that one pass over the pairs gives."""
+    """A dual vector u, with its dual value and gradient, computed in one pass over the pairs."""
 
     u: Vector
     value: float

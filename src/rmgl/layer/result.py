@@ -24,7 +24,7 @@ PROVEN = ("all pairs", "certified", "given edges", "given pairs")
 """Candidates over which a layer is exact, because no other pair exists or can carry weight."""
 SOLVER_ADVICE = {
     "max_iter": (
-        "increase max_iter of learn_layer; solver='newton' and a larger alpha need fewer iterations"
+        "increase max_iter in learn_layer; solver='newton' and a larger alpha need fewer iterations"
     ),
     "stalled": (
         "rounding errors prevent further progress, because alpha is very small compared with the "
@@ -95,7 +95,7 @@ class Layer:
     """Seconds spent in the last solve: "neighbors" for extending the candidates, "layers" for
     solving."""
     recall: float | None = None
-    """Share of the nearest neighbors in a sample that are candidates; None for exact candidates."""
+    """Share of the true neighbors of sampled rows that are candidates (None: exact candidates)."""
     role: Role = "view"
     """"view" for the layer of one view, "consensus", or "neighbors" for nearest neighbors."""
     nodes: Indices | None = field(default=None, repr=False)
@@ -241,7 +241,7 @@ class Layer:
         return replace(self, adjacency=adjacency, potentials=self.own_potentials, nodes=None)
 
     def in_order(self, order: Indices) -> Layer:
-        """Return the layer with its nodes in another order: `order` lists their present numbers."""
+        """Return the layer with its nodes in another order: `order` lists their current numbers."""
         nodes, scaling_order = None, order
         if self.nodes is not None:
             places = np.argsort(order)[self.nodes]
@@ -339,6 +339,6 @@ def given_layer(origin: Origin, adjacency: sparse.csr_array) -> Layer:
 
 
 def given_candidates(layer: Layer) -> Candidates:
-    """Return the edges of a given layer as candidate pairs, with costs of zero."""
+    """Return the edges of a user-supplied layer as candidate pairs, with costs of zero."""
     edges = PairList(layer.adjacency.copy())
     return Candidates(edges, np.zeros(edges.indices.size), "given")

@@ -87,7 +87,7 @@ def without_fragments(
     random_state: np.random.RandomState,
     numbers: Fragments | None = None,
 ) -> Outcome:
-    """Exclude clusters of fewer than `min_size` members that are not islands from the embedding.
+    """Exclude clusters with fewer than `min_size` members from the embedding, except for islands.
 
     Repeats Algorithm 1 until there are no such clusters.
     """

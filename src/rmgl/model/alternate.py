@@ -43,7 +43,7 @@ class Accuracy:
     certified: bool
     """Whether candidates are extended until no other pair can carry weight."""
     settled: float
-    """Smallest tolerance of the objective at which rounds of this accuracy end."""
+    """Smallest tolerance for the objective at which rounds of this accuracy end."""
 
 
 COARSE = Accuracy(layer=1e-4, eigen=1e-4, certified=False, settled=1e-2)
@@ -62,7 +62,7 @@ class Setup:
     run: Run = field(default_factory=Run)
     """The run, which may stop the rounds and stores eigenvectors."""
     alike: Indices | None = None
-    """Numbers of the entities; copies have equal numbers (None: unknown)."""
+    """Entity numbers; copies have the same number (None: unknown)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class State:
     layers: list[Layer]
     embedding: Embedding
     terms: Floats
-    """The three terms of the objective for every view: (M, 3)."""
+    """The three terms of the objective for each view: (M, 3)."""
     setup: Setup
     balance: Balance | None = None
     """The masses of the entities (None: all are one)."""
@@ -128,8 +128,8 @@ def alternate(
     candidates. Half steps are coarse until a round changes little. From then on they are tight, on
     certified candidates, until a round changes nothing. A run may stop the loop between rounds. In
     any case, the layers are certified at the end: they are the exact solutions for the returned
-    embedding. With `balanced`, entities have masses from their degrees in the sum of the first
-    layers.
+    embedding. With `balanced`, entities have masses based on their degrees in the sum of the
+    first layers.
     """
     log = History(progress)
     accuracy = COARSE if max_iter > 1 else TIGHT
@@ -160,7 +160,8 @@ def alternate(
 def has_settled(old: State, new: State, tol: float) -> bool:
     """Check whether a round changed little.
 
-    The objective fell by at most the share `tol`, and the subspace changed by at most sqrt(tol).
+    The objective fell by a fraction of at most `tol`, and the subspace changed by at most
+    sqrt(tol).
     """
     # the objective may be 0 if layers are given
     fall = (old.objective - new.objective) / max(abs(old.objective), np.finfo(float).tiny)
@@ -280,7 +281,7 @@ def certified(state: State) -> State:
 
     A run may stop while half steps are coarse, and the embedding has changed since the layers were
     learned. After this step, the certificates of the layers hold for costs that users can compute:
-    those of the data plus beta ||q_i - q_j||^2 in the returned embedding.
+    the costs from the data plus beta ||q_i - q_j||^2 in the returned embedding.
     """
     last = update_layers(state, TIGHT)
     with state.setup.clock("embedding"):
@@ -297,7 +298,7 @@ HISTORY = {
     *("iteration", "step", "objective", "smoothness", "ridge", "coupling"),
     *("kkt_residual", "eigen_residual", "seconds"),
 }
-"""Keys of an entry of the history."""
+"""Keys of a history entry."""
 
 
 class History:

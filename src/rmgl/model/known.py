@@ -32,13 +32,13 @@ from rmgl.running.threads import Check, no_check
 
 UNLABELED = -1
 AGREEING = 0.95
-"""Minimum share of matching known labels for clusters found without them to count as agreeing."""
+"""Minimum fraction of the known labels that clusters found without them must match to agree."""
 APART = 100.0
 """Cost added to a pair with different labels, relative to the cost of a typical 7th neighbor."""
 
 
 def check_known(y: Any, n_rows: int, n_clusters: int | None) -> Indices | None:
-    """Return the known labels, -1 for unknown; None if none is known, or y has no -1.
+    """Return the known labels, -1 for unknown; None if no label is known, or y has no -1.
 
     If all labels are known, there is nothing to find.
     """

@@ -1,4 +1,4 @@
-"""The problem of one view in Algorithm 1."""
+"""The problem for one view in Algorithm 1."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class ViewProblem:
     n_entities: int
     """The number of entities in all views together."""
     given: Layer | None = None
-    """The layer, if it is a given graph."""
+    """The layer, if it is fixed rather than learned."""
     start: Vector | None = None
     """Potentials to start the first layer from."""
 
     @classmethod
     def of_given(cls, layer: Layer, beta: float, n_entities: int | None = None) -> ViewProblem:
-        """Make the problem of a given layer; the only costs are distances in the embedding.
+        """Make the problem for a fixed layer; the only costs are distances in the embedding.
 
         `n_entities` is the total number of entities, if some are not nodes of the layer.
         """
@@ -177,7 +177,7 @@ def given_weights(
     n_neighbors: int,
     team: Team,
 ) -> tuple[Floats, Floats]:
-    """Return the alpha and the beta of every view."""
+    """Return alpha and beta for each view."""
     names = views.names
     alphas = None if is_auto(alpha) else positive_per_view(alpha, names, "alpha")
     betas = None if is_auto(beta) else positive_per_view(beta, names, "beta", zero_allowed=True)
@@ -210,7 +210,7 @@ def first_alpha(view: View, points: Any, n_neighbors: int) -> float:
 def network_problem(
     view: View, origin: Origin, alpha: float, beta: float, team: Team
 ) -> ViewProblem:
-    """Make the problem of a graph: a given layer, or candidates if it is learned again."""
+    """Make the problem for a graph: a fixed layer, or candidates if the layer is learned."""
     graph, layer = view.graph, given_layer(origin, view.own())
     if graph is None or not graph.learn:
         return ViewProblem.of_given(layer, beta, view.n_rows)
@@ -258,8 +258,8 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
 
     If all nodes were like node i, with k neighbors at squared distances z_i1 <= ... <= z_ik and the
     next at z_i,k+1, its degree would be sum_j (z_i,k+1 - z_ij) / (4 alpha); it is 1 on average at
-    alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. Beyond 2000 rows, the mean is taken over a sample. X
-    is a matrix or a space.
+    alpha = mean_i sum_j (z_i,k+1 - z_ij) / 4. For more than 2000 rows, the mean is taken over a
+    sample. X is a matrix or a space.
     """
     space = as_space(X)
     n = space.n_rows
@@ -271,7 +271,7 @@ def default_alpha(X: Any, n_neighbors: int = DEFAULT_NEIGHBORS) -> float:
             else np.sort(np.random.RandomState(0).permutation(n)[:SAMPLED_SPREADS])
         )
         nearest = np.sort(space.distances_to(rows, space.nearest(rows, k + 1)[0]), axis=1)
-        # the last known distance replaces distances that are not given
+        # the last known distance replaces missing distances
         nearest = np.maximum.accumulate(np.where(np.isfinite(nearest), nearest, 0.0), axis=1)
         alpha = float((nearest[:, -1:] - nearest[:, :-1]).sum(axis=1).mean() / 4)
         if alpha > 0:

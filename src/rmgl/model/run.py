@@ -101,7 +101,7 @@ class Run:
         return None if self.folder is None else self
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
-        """Return the result of some work, from the checkpoint if stored there (see `Checkpoint`).
+        """Return the result of `work`, from the checkpoint if stored there (see `Checkpoint`).
 
         Several threads may call this at once.
         """
@@ -156,7 +156,7 @@ class Run:
         return self.folder / f"{name}{SUFFIX}"
 
     def tell(self, row: dict[str, Any]) -> None:
-        """Call the callback after a step; it may ask to stop by returning True."""
+        """Call the callback after a step. It can request a stop by returning True."""
         if self.callback is not None:
             answer = self.callback({**row, "seconds": self.seconds})
             self.asked_to_stop |= isinstance(answer, bool | np.bool_) and bool(answer)
@@ -176,7 +176,7 @@ class Run:
 class FolderLock:
     """A lock on a checkpoint folder, held by one run at a time and released when its process ends.
 
-    The file names the process that holds it.
+    A second file names the process that holds the lock.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -101,7 +101,7 @@ def _categories(name: str, texts: Sequence[str]) -> GivenColumn:
 
 N_BINS = 20
 MOST_HELD_ROWS = 20_000
-"""Maximum number of rows of a view used for histograms. Larger views are sampled."""
+"""Maximum number of rows per view used for histograms. Larger views are sampled."""
 TAIL = 0.005
 """Share of the values at each end that are counted in the first and the last bin."""
 

@@ -64,7 +64,7 @@ class Content:
     points: NDArray[np.float64]
     """Coordinates of all entities."""
     inside: list[Share]
-    """Share of the neighbors of an entity that are in its cluster, for each view alone."""
+    """Share of an entity's neighbors that are in its cluster, for each view alone."""
     resolutions: Resolutions | None
     """Stable resolutions and the splits of their clusters. None if the number of clusters was
     specified.
@@ -96,8 +96,7 @@ def gather(
     progress: Callable[[float], None] = lambda part: None,
 ) -> Content:
     """Compute the content of the page. Distributions are computed from the views passed again, or
-    left out if these are None. `progress` is called with the completed fraction of the
-    work.
+    left out if `views` is None. `progress` is called with the completed fraction of the work.
     """
     own = own_neighbors(model.views)
     standing = standing_of(model.layers, model.beta, model.labels, model.n_clusters, own)
@@ -177,7 +176,7 @@ def special(
 
 
 def facts_of(content: Content) -> dict[str, Any]:
-    """Return the text and the individual numbers of the page as JSON data."""
+    """Return the text and the individual numbers on the page as JSON data."""
     model, shown = content.model, content.shown
     place = {int(entity): at for at, entity in enumerate(shown.entities)}
     return {
@@ -244,7 +243,7 @@ def shown_as(content: Content, row: int) -> str:
 
 
 def plain_number(value: float) -> float | str:
-    """Return a number for JSON with six digits. Infinity becomes text."""
+    """Return a number for JSON with six significant digits. Infinity becomes text."""
     return float(f"{value:.6g}") if np.isfinite(value) else ("∞" if value > 0 else "-∞")
 
 

@@ -10,11 +10,11 @@ from typing import Any
 UNREADABLE = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u202a-\\u202e\\u2066-\\u2069\\ufffe\\uffff]"
 )
-"""Control characters, unpaired surrogates, changes of direction, and code points that are not
-characters.
+"""Control characters, unpaired surrogates, marks that change the text direction, and code points
+that are not characters.
 """
 LONGEST = 200
-"""Maximum number of characters of a name. Longer names end in an ellipsis."""
+"""Maximum number of characters in a name. Longer names end in an ellipsis."""
 
 
 class Html(str):

@@ -118,7 +118,7 @@ def point_features(
 def _features_in(
     view: View, columns: list[tuple[int, str]], points: NDArray[np.intp], own_units: bool
 ) -> list[PointFeature]:
-    """Return some features of a view, without those that are constant at the points."""
+    """Return the selected features of a view, without those that are constant at the points."""
     places = [column for column, _ in columns]
     chosen = (
         sparse.csc_array(view.matrix[points])[:, places].toarray()

@@ -1,4 +1,4 @@
-"""Interactive figures of the page, made with Bokeh (the `report` extra). The page fills in their
+"""Interactive figures on the page, made with Bokeh (the `report` extra). The page fills in their
 points.
 """
 
@@ -45,7 +45,7 @@ def bokeh(module: str) -> Any:
 
 
 def scripts() -> str:
-    """Return the JavaScript of Bokeh that the page needs."""
+    """Return the Bokeh JavaScript that the page needs."""
     code = "\n".join(
         bokeh("resources").Resources(mode="inline", components=["bokeh", "bokeh-gl"]).js_raw
     )

@@ -21,7 +21,7 @@ MOST_LINKS = 1_200_000
 LINKS_OF_SAMPLE = 300_000
 """Maximum number of neighbors on the page if it shows a sample."""
 MOST_NEIGHBORS = 30
-"""Maximum number of neighbors of an entity in a layer."""
+"""Maximum number of neighbors per entity and layer."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def choose_shown(layers: Sequence[Layer], wanted: NDArray[np.intp]) -> Shown:
 
 
 def strongest(graph: sparse.csr_array, rows: NDArray[np.intp], most: int) -> Links:
-    """Return the neighbors of some rows with the largest weights, largest first, at most `most` per
-    row.
+    """Return the neighbors with the largest weights for the given rows, largest first, at most
+    `most` per row.
     """
     part = graph if rows.size == graph.shape[0] else graph[rows]
     owner = np.repeat(np.arange(rows.size), np.diff(part.indptr))

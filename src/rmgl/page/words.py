@@ -189,7 +189,7 @@ def said(findings: Sequence[Finding]) -> list[str]:
 
 
 def choices(report: Report) -> list[str]:
-    """Return sentences about choices and measurements, without the numbers in the tables of the
+    """Return sentences about choices and measurements, without the numbers in the tables on the
     page.
     """
     return sentences([*what_was_chosen(report, one_line), *measurements(report, one_line)])

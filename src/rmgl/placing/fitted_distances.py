@@ -1,8 +1,8 @@
-"""Squared distances from new rows to the fitted entities, in the views of a layer.
+"""Squared distances from new rows to the entities in the fit, in the views of a layer.
 
 A new row may lack some views of a layer. These views are then assumed to add the mean distance of
-the others, in proportion to their variance. If fitted entities lack views, too, each view that one
-of two rows lacks adds the same constant as in the consensus.
+the others, in proportion to their variance. If entities in the fit lack views, too, each view that
+one of two rows lacks adds the same constant as in the consensus.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class FittedDistances:
 
     @cached_property
     def _smoothings(self) -> dict[float, Smoothing]:
-        """Rows smoothed over the networks, by the share of the neighbors in each row."""
+        """Rows smoothed over the networks, keyed by the share of the neighbors in each row."""
         members = tuple(place for place, view in enumerate(self.views) if view.rows is not None)
         shares = {layer.network_share for layer in self.layers if layer.network_share > 0}
         return {share: Smoothing(self.views, members, share) for share in shares}
@@ -64,7 +64,7 @@ class FittedDistances:
     # Layers
 
     def has_missing(self, layer: Layer) -> bool:
-        """Return whether pairs of entities of a multi-view layer differ in the views they share."""
+        """Return whether pairs of entities in a multi-view layer differ in the views they share."""
         if len(layer.views) == 1 or self.views.complete or layer.network_share > 0:
             return False
         return layer.nodes is None or not np.isin(layer.nodes, self._in_all).all()
@@ -79,7 +79,7 @@ class FittedDistances:
     # New rows
 
     def new_rows(self, new: Views, rows: Indices, network_share: float) -> Views:
-        """Return some of the new rows, smoothed over the networks if the layer's rows are."""
+        """Return the given new rows, smoothed over the networks if the layer's rows are."""
         views = list(new.of_entities(rows))
         if network_share > 0:
             smoothing = self._smoothings[network_share]
@@ -140,21 +140,21 @@ class FittedDistances:
         return float(variances.sum() / variances[pattern].sum())
 
     def _in_view(self, view: int, new: Views, rows: Indices) -> Floats:
-        """Return the squared distances from new rows of one view to all fitted rows."""
+        """Return the squared distances from new rows of one view to all training rows."""
         compare, asking = self._comparing[view], new[view]
         assert compare is not None, "graphs cannot be compared by distance"
         gaps = None if asking.gaps is None else asking.gaps[rows]
         return compare(FeatureView(asking.name, asking.matrix[rows], gaps=gaps))
 
     def beside(self, layer: Layer, new: Views, rows: Indices, pattern: Mask) -> Comparison:
-        """Return new rows and fitted rows of the views in `pattern`, concatenated."""
+        """Return new rows and training rows of the views in `pattern`, concatenated."""
         views = members(layer, pattern)
         X, fitted = self._fitted_rows(views, layer)
         new_rows = _side_by_side(new, views, rows)
         return Comparison(fitted, X, new_rows, self.completing(layer, pattern))
 
     def _fitted_rows(self, views: Members, layer: Layer) -> tuple[Matrix, Rows]:
-        """Return the concatenated fitted rows and their space, cached for other batches and
+        """Return the concatenated training rows and their space, cached for other batches and
         layers.
         """
         nodes, share = layer.nodes, layer.network_share
@@ -230,7 +230,7 @@ def members(layer: Layer, pattern: Mask) -> Members:
 
 
 def _side_by_side(views: Views, chosen: Members, rows: Indices | None) -> Matrix:
-    """Concatenate some views, each multiplied by its factor, for some rows (None for all)."""
+    """Concatenate the chosen views, each multiplied by its factor, for these rows (None: all)."""
     matrices = [views[view].matrix for view, _ in chosen]
     if rows is not None:
         matrices = [X[rows] for X in matrices]

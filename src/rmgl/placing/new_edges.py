@@ -48,10 +48,10 @@ def n_listed(layer: Layer) -> int:
 
 @dataclass(frozen=True)
 class Comparison:
-    """New rows and the fitted rows to compare them with, in some concatenated views."""
+    """New rows and the training rows to compare them with, in some concatenated views."""
 
     fitted: Rows
-    """Space of the fitted rows."""
+    """Space of the training rows."""
     X: Matrix
     """Fitted rows."""
     new_X: Matrix
@@ -59,19 +59,19 @@ class Comparison:
     """Factor of the squared distances, larger than one for rows that lack some views."""
 
     def of(self, some: Mask) -> Comparison:
-        """Return the comparison of some of the new rows."""
+        """Return the comparison of the selected new rows."""
         return replace(self, new_X=self.new_X[some])
 
     def to_all(self) -> Floats:
-        """Return the squared distances from the new rows to all fitted rows."""
+        """Return the squared distances from the new rows to all training rows."""
         return self.factor * dense_distances(self.new_X, self.X)
 
     def to_listed(self, listed: Indices) -> Floats:
-        """Return the squared distances from the new rows to the fitted rows listed for each."""
+        """Return the squared distances from the new rows to the training rows listed for each."""
         return self.factor * distances_to(self.X, self.new_X, listed)
 
     def nearest(self, length: int) -> tuple[Indices, Floats]:
-        """Return the `length` nearest fitted rows, including ties, and their squared distances."""
+        """Return the `length` nearest training rows, with ties, and their squared distances."""
         listed = length + SPARE_NODES
         while True:
             nodes, apart = near(self.fitted, self.X, self.new_X, min(listed, self.X.shape[0]))
@@ -121,7 +121,7 @@ class Batch:
     def edges_to_nearest(
         self, rows: Indices, compared: Comparison, lists: NearestLists
     ) -> Iterator[NewEdges]:
-        """List the nearest nodes, and four times as many for rows with a list that is too short.
+        """List the nearest nodes, and four times as many for rows whose list is too short.
 
         A list is too short if over half of its nodes get weight, or if ties with its nodes may be
         missing.
@@ -173,7 +173,7 @@ class Weights:
     incomplete: Mask
     """Whether each row may have additional edges to nodes that are not listed."""
     spread: Vector | None = None
-    """Squared distance at which each row has neighbors. None if unknown."""
+    """Typical squared distance from each row to its neighbors. None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class NewEdges:
         return self.batch.layer
 
     def only(self, some: Mask) -> NewEdges:
-        """Return the edges of some of the rows."""
+        """Return the edges of the selected rows."""
         return replace(
             self,
             rows=self.rows[some],
@@ -213,7 +213,7 @@ class NewEdges:
         )
 
     def listed(self, places: Indices) -> NewEdges:
-        """Return the edges to the nodes at some positions of the list of each row."""
+        """Return the edges to the nodes at the given positions in each row's list."""
 
         def at(values: NDArray[Any]) -> NDArray[Any]:
             return np.take_along_axis(values, places, axis=1)
@@ -294,7 +294,7 @@ class NewEdges:
         return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0))
 
     def nearest(self, some: Indices) -> sparse.csr_array:
-        """Return edges from some rows to their cheapest entities, with total weight one per row."""
+        """Return edges from rows to their cheapest entities, with total weight one per row."""
         weights = np.zeros(self.costs.shape)
         weights[some] = shares_of_places(self.costs[some], 1)
         return self._graph(weights)
@@ -356,14 +356,14 @@ def near(fitted: Rows, X: Matrix, new_X: Matrix, length: int) -> tuple[Indices, 
 
 
 class NearestLists:
-    """Nearest fitted rows of a batch of new rows, shared by layers of the same space."""
+    """Nearest training rows of a batch of new rows, shared by layers of the same space."""
 
     def __init__(self) -> None:
         self._lists: dict[tuple[int, bytes], tuple[Indices, Floats]] = {}
 
     def near(self, rows: Indices, compared: Comparison, length: int) -> tuple[Indices, Floats]:
-        """Return the result of `near` for some rows of the batch, from a known list if it is long
-        enough.
+        """Return the result of `near` for these rows of the batch, from a stored list if it is
+        long enough.
         """
         key = (id(compared.X), rows.tobytes())
         if key not in self._lists or self._lists[key][0].shape[1] < length:

@@ -1,4 +1,4 @@
-"""Check and scale new rows of the fitted views."""
+"""Check and scale new rows for the fitted views."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def check_placeable(fitted: Views, new: Views) -> Views:
 
 
 def without_empty(fitted: Views, new: Sequence[FeatureView]) -> list[FeatureView]:
-    """Treat rows of zeros as missing in views in which the fit did so.
+    """Treat rows of zeros as missing in views where the fit did so.
 
     Rows without any other view, and rows that lack only some cells, are kept.
     """

@@ -25,7 +25,7 @@ from rmgl.views.view import Indices
 from rmgl.views.views import Views
 
 InLayer: TypeAlias = tuple[int, Indices, sparse.csr_array, Vector | None]
-"""Position of a layer, some new rows, the edges of all new rows in it, and their spreads."""
+"""Position of a layer, the new rows in it, the edges of all new rows, and the rows' spreads."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Scoring:
 
     spreads: Sequence[Spreads]
     of_fitted: Vector
-    """Scores of the fitted entities."""
+    """Scores of the entities in the fit."""
 
     def of_new(self, n_rows: int, edges: Iterable[InLayer]) -> Vector:
         """Return the scores of new rows, computed from their edges in every layer.
@@ -153,7 +153,7 @@ def mean_lengths(space: Space, adjacency: sparse.csr_array) -> Vector:
 
 
 def _scores(edges: sparse.csr_array, spread: Vector, theirs: Vector) -> Vector:
-    """Return (1 - r' / r)_+ of some nodes, from their edges to others with the spreads `theirs`."""
+    """Return (1 - r' / r)_+ for each node, from its edges to nodes with the spreads `theirs`."""
     degrees = edges.sum(axis=1)
     connected = degrees > 0
     around = (edges @ theirs) / np.where(connected, degrees, 1.0)

@@ -15,9 +15,9 @@ eigenvector equation,
 
     q = sum_m beta_m sum_j w_mj q_j / (sum_m beta_m d_m - lambda)
 
-and its row g of the guide is a weighted mean of fitted rows. Weights and embedding are computed in
-turn, first without the terms of q and g. A new row that equals a fitted row in all its views gets
-the embedding of that row.
+and its row g of the guide is a weighted mean of training rows. Weights and embedding are computed
+in turn, first without the terms of q and g. A new row that equals a training row in all its views
+gets the embedding of that row.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from rmgl.views.view import Indices
 from rmgl.views.views import Views
 
 ALL_ROWS = 5000
-"""Maximum number of fitted rows for which new rows are compared with all of them. With more, new
+"""Maximum number of training rows for which new rows are compared with all of them. With more, new
 rows are compared with their nearest neighbors.
 """
 N_ROUNDS = 2
@@ -119,7 +119,7 @@ class NetworkEdges:
         return Weights(self._among_rows(self.batch.beta * scaled), complete)
 
     def _learned(self, scaled: sparse.csr_array, terms: list[Term]) -> sparse.csr_array:
-        """Solve the one-node problem, with costs near the given weights and additional terms."""
+        """Solve the one-node problem, with costs based on the given weights and added terms."""
         alpha, potentials = self.layer.alpha, self.layer.potentials
         lengths = np.diff(scaled.indptr)
         owner = np.repeat(np.arange(self.rows.size), lengths)
@@ -160,7 +160,7 @@ class NetworkEdges:
         return self._ones(rows[same], entities[same])
 
     def _ones(self, rows: Indices, entities: Indices) -> sparse.csr_array:
-        """Return edges of weight one of some of these rows among all rows of the batch."""
+        """Return edges of weight one from the given rows, among all rows of the batch."""
         ones = np.ones(rows.size)
         return self._among_rows(sparse.csr_array((ones, (rows, entities)), shape=self.given.shape))
 
@@ -213,7 +213,7 @@ class Placement:
 
     @cached_property
     def distances(self) -> FittedDistances:
-        """Distances from new rows to fitted rows."""
+        """Distances from new rows to training rows."""
         return FittedDistances(self.views, self.layers)
 
     @cached_property
@@ -313,7 +313,7 @@ class Placement:
 
     @staticmethod
     def _copies(edge_sets: Sequence[EdgeSet], n_rows: int) -> tuple[Indices, Indices]:
-        """Return the rows that equal a fitted row in all their layers, and those fitted rows."""
+        """Return the rows that equal a training row in all their layers, and that training row."""
         rows = np.concatenate([edges.rows for edges in edge_sets])
         n_layers = np.bincount(rows, minlength=n_rows)
         copies = [edges.copies() for edges in edge_sets]
@@ -335,7 +335,7 @@ class Placement:
         return graphs
 
     def _width(self, layer: Layer) -> int:
-        """Return the number of fitted rows with which a new row is first compared."""
+        """Return the number of training rows with which a new row is first compared."""
         n, distances = layer.own_potentials.size, self.distances
         if (
             n <= ALL_ROWS

@@ -149,7 +149,7 @@ class _Places:
         self.unit = unit
 
     def parts(self, answer: int, codes: Indices, colors: Indices) -> Iterator[Box]:
-        """Yield the number of members of each group by color."""
+        """Yield the boxes of each group, divided by color."""
         found, sizes = _counted(codes, colors)
         starts = self._divided([answer] * sizes.size, found[0], [found[1]], sizes)
         for group, color, size, start in zip(*found.tolist(), sizes.tolist(), starts, strict=True):
@@ -176,7 +176,7 @@ class _Places:
     def _divided(
         self, answers: Sequence[int], groups: Indices, keys: Sequence[Indices], sizes: Indices
     ) -> list[float]:
-        """Return where each piece of its box starts. The first key has priority in sorting."""
+        """Return where each piece starts in its box. The first key has priority in sorting."""
         filled = dict(self.starts)
         starts = np.zeros(sizes.size)
         for piece in np.lexsort(tuple(keys)[::-1]).tolist():

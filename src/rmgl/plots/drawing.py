@@ -40,7 +40,7 @@ NUMBERED = 0.015
 """Minimum width of a box for each digit of the number in it, relative to the width of the plot.
 """
 LONGEST_NAME = 30
-"""Maximum number of characters of a name. Longer names end in an ellipsis."""
+"""Maximum number of characters in a name. Longer names end in an ellipsis."""
 
 
 def color_of(cluster: int) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NEIGHBOR_METHODS = ("neighbors", "tsne")
 LAYOUT_ROWS = 20_000
-"""Maximum number of rows that are laid out. Larger data are sampled."""
+"""Maximum number of rows that are laid out. Larger data sets are sampled."""
 
 
 @formerly("embedding")

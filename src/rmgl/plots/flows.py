@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_GROUPS = 30
-"""Maximum number of groups of a clustering. The smallest groups are merged if there are more."""
+"""Maximum number of groups in a clustering. The smallest groups are merged if there are more."""
 NOT_KNOWN = "unknown"
 """Name of the group of entities without a class."""
 
@@ -47,8 +47,8 @@ class Flows:
     groups: tuple[list[str], list[str]]
     """Names of the groups in both clusterings."""
     counts: Indices
-    """Number of common members, with one row per group of the model and one column per group of the
-    other clustering.
+    """Number of shared entities, with one row per group of the model and one column per group of
+    the other clustering.
     """
     agreement: float
     """Adjusted Rand index of the entities in both clusterings: 1 if identical, 0 if no better than
@@ -136,7 +136,7 @@ def _matched(fitted: FittedModel, other: Any) -> tuple[NDArray[Any], NDArray[Any
 
 
 def _values(other: Any) -> NDArray[Any]:
-    """Return given labels as a one-dimensional array."""
+    """Return user-supplied labels as a one-dimensional array."""
     if isinstance(other, str) or not hasattr(other, "__len__"):
         raise TypeError(
             f"other is of type {type(other).__name__}; pass a fitted RMGL model, or one "

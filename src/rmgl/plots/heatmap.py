@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SAMPLED = 10_000
 """Number of entities shown if there are more than 100,000."""
 MOST_CATEGORIES = len(CATEGORIES) - 1
-"""Maximum number of distinct values of a column that have their own color. Rarer values share the
+"""Maximum number of distinct values in a column that have their own color. Rarer values share the
 last color.
 """
 
@@ -104,7 +104,7 @@ def heatmap_data(
 
 
 def _explained(fitted: FittedModel, views: Views, given: Explanation | None) -> Explanation:
-    """Return the given table of features, or compute that of the views."""
+    """Return the given table of features, or compute one from the views."""
     if given is None:
         names = check_feature_names(views, None)
         return explain_clusters(views, fitted.labels, fitted.n_clusters, names)
@@ -143,8 +143,9 @@ def _largest(table: Explanation, own: Indices, column: int) -> int:
 
 
 def standardized(view: View, columns: Indices, entities: Indices) -> Floats:
-    """Return the values of some features of entities, with one row per feature, standardized to
-    mean 0 and variance 1. Missing values are NaN, and features that do not vary are zero.
+    """Return the values of the selected features for the given entities, with one row per feature,
+    standardized to mean 0 and variance 1. Missing values are NaN, and features that do not vary
+    are zero.
     """
     if not columns.size:
         return np.empty((0, entities.size))

@@ -52,7 +52,7 @@ class Resolutions:
     """Number of entities that are not in the plot because they were placed after the fit."""
 
     def splits(self) -> list[dict[str, int]]:
-        """Return one row for each pair of clusters of successive levels with common members.
+        """Return one row for each pair of clusters at successive levels that share members.
 
         Examples
         --------
@@ -92,7 +92,7 @@ def resolutions_data(model: Any) -> Resolutions:
     Returns
     -------
     Resolutions
-        `levels` are those of `hierarchy_`, `splits()` counts the common members of the clusters of
+        `levels` are those of `hierarchy_`, `splits()` counts the entities shared by clusters at
         successive levels, and `layout` contains the positions of boxes and bands in the plot.
 
     Examples

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_ROWS = 10_000
-"""Maximum number of entities that are compared with one another. Larger data are sampled."""
+"""Maximum number of entities that are compared with one another. Larger data sets are sampled."""
 SPACE = 0.02
 """Space between two clusters, relative to the size of the plot."""
 
@@ -40,7 +40,7 @@ class Silhouettes:
     """
 
     entities: Indices
-    """Entities of each cluster, largest silhouettes first."""
+    """Entities, ordered by cluster, with the highest silhouettes first in each."""
     clusters: Indices
     """Clusters of the entities."""
     silhouettes: Floats
@@ -48,7 +48,7 @@ class Silhouettes:
     others).
     """
     by_cluster: Floats
-    """Mean of every cluster. NaN if it has no members."""
+    """Mean for each cluster. NaN if it has no members."""
     mean: float
     """Mean over all entities."""
     n_entities: int

@@ -85,7 +85,7 @@ def plot_survival(
     """Plot the Kaplan-Meier curve of every cluster: the share without an event.
 
     Ticks on a curve mark entities that were no longer observed (censored). With more than 100,000
-    entities, curves are drawn at 2000 of their times, and the label of the axis says so.
+    entities, curves are drawn at 2000 of their times, and the axis label says so.
 
     Parameters
     ----------

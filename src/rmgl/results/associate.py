@@ -102,7 +102,7 @@ class Compared:
     kind: str
     known: NDArray[np.bool_]
     test: Callable[[NDArray[np.bool_], Labels], Comparison]
-    """Function test(entities, labels) that compares the values of some entities between their
+    """Function test(entities, labels) that compares the values of the given entities between their
     clusters.
     """
     values: tuple[str, ...]

@@ -10,7 +10,7 @@ from rmgl.results.survival import Survival
 from rmgl.views.encoding import listed
 
 SHOWN_CLUSTERS = 5
-"""Maximum number of clusters for which a printed table has one column each."""
+"""Maximum number of clusters for which a printed table has a column per cluster."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class Associations:
     """Comparisons of pairs of clusters. Empty unless requested."""
     n_entities: int
     n_absent: int
-    """Number of entities of the fit that are absent from the table."""
+    """Number of entities in the fit that are missing from the table."""
     n_unknown: int
-    """Number of rows of the table that are not in the fit and were ignored."""
+    """Number of rows in the table that are not in the fit and were ignored."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -141,7 +141,7 @@ class Associations:
                 f"{self.n_absent:,} of the {self.n_entities:,} entities are missing from the table"
             )
         if self.n_unknown:
-            rows = "row of the table is" if self.n_unknown == 1 else "rows of the table are"
+            rows = "row in the table is" if self.n_unknown == 1 else "rows in the table are"
             said.append(f"{self.n_unknown:,} {rows} not in the fit and were ignored")
         return said
 

@@ -27,8 +27,8 @@ def report_of(fitted: FittedModel) -> Report:
 
 
 def report_after(report: Report, fitted: FittedModel, n_rows: int) -> Report:
-    """Return the report of a model in which `n_rows` rows were refitted: the report of the first
-    fit without its verdict, which is about other clusters.
+    """Return the report on a model in which `n_rows` rows were refitted: the report on the first
+    fit, without its verdict, which is about other clusters.
     """
     again = Finding(
         "fitted again", "warning", numbers={"n_rows": n_rows, "n_clusters": fitted.n_clusters}

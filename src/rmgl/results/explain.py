@@ -36,7 +36,7 @@ BLOCK = 16
 """Number of columns of a dense view that are copied at a time to make each column contiguous."""
 ROUNDING = 1e-12
 """Threshold below which differences are treated as rounding errors, relative to the largest value
-of a column.
+in a column.
 """
 
 
@@ -359,7 +359,7 @@ def _outside(means: Vector, squares: Vector, sizes: NDArray[np.intp]) -> tuple[V
 
 
 def _auc(column: Column, sizes: NDArray[np.intp]) -> Vector:
-    """Return the area under the ROC curve of every cluster, from the rank sum of its members. Ties
+    """Return the area under the ROC curve for each cluster, from the rank sum of its members. Ties
     get their mean rank.
     """
     order = np.argsort(column.values)

@@ -1,4 +1,4 @@
-"""Names of the features of views, for explanations and pages."""
+"""Names of the features in views, for explanations and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings: the statements of a report as data. Text, pages, summaries, files and commands display
+"""Findings: the statements in a report as data. Text, pages, summaries, files and commands display
 them.
 
 To add a finding, add an entry to `SENTENCES` and the code that detects it: in `rmgl.results.notes`
@@ -16,7 +16,7 @@ from typing import Literal
 from rmgl.archive.records import record
 
 MANY_NUMBERS = 4
-"""Minimum length of a list of numbers of clusters that is shortened to its smallest and largest
+"""Minimum length at which a list of numbers of clusters is shortened to its smallest and largest
 number.
 """
 Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
@@ -28,7 +28,7 @@ Severity = Literal["note", "advice", "warning", "good", "fair", "poor"]
 @record
 @dataclass(frozen=True)
 class Finding:
-    """One statement of a report.
+    """One statement in a report.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Finding:
     """
 
     kind: str
-    """Kind of the finding, a key of `SENTENCES`."""
+    """Kind of finding, a key in `SENTENCES`."""
     severity: Severity
     subject: str = ""
     """Name of the view or layer concerned. Empty if the finding is about the whole result."""
@@ -266,7 +266,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "few cells": _few_cells,
     "pairs apart": _pairs_apart,
     "small cluster": _small_cluster,
-    "not converged": "the alternation did not converge".format,
+    "not converged": "the alternating optimization did not converge".format,
     "layer not exact": "{subject}: {doubt}".format,
     "layers not exact": (
         "layers are not known to be exact (they are exact only over their candidate pairs)"
@@ -320,7 +320,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     # in reports from earlier versions
     "sentence": "{sentence}".format,
 }
-"""Sentence of every kind of finding: a function of the subject, the numbers and the words."""
+"""Sentence for each kind of finding: a function of the subject, the numbers and the words."""
 
 _LAYERS = ("Layers: {}.", "; ")
 _SECOND_ANSWERS = ("Agreement with quick refits (1: identical): {}.", ", ")

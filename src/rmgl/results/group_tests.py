@@ -31,7 +31,7 @@ from rmgl.results.survival import log_rank
 Vector = NDArray[np.float64]
 Labels = NDArray[np.intp]
 LEAST_EXPECTED = 5.0
-"""Expected count of a cell below which the test uses random tables."""
+"""Expected count in a cell below which the test uses random tables."""
 N_TABLES = 9_999
 """Number of random tables."""
 CELLS_AT_ONCE = 1_000_000
@@ -132,8 +132,8 @@ def compare_survival(times: Vector, events: NDArray[np.bool_], labels: Labels) -
     found = log_rank(times, events, labels)
     if found is None:
         raise NothingToCompare(
-            "only one cluster is at risk at the times of events, or all events occurred "
-            "at the same time"
+            "only one cluster is at risk at the event times, or all events occurred at the same "
+            "time"
         )
     return Comparison("log-rank", found.statistic, found.df, found.p_value, "", float("nan"))
 
@@ -157,7 +157,7 @@ def counts_of(codes: Vector, labels: Labels) -> NDArray[np.intp]:
 
 
 def chi_squared(tables: NDArray[Any], expected: NDArray[np.float64]) -> Any:
-    """Return Pearson's statistic of one table, or of many tables with the same totals."""
+    """Return Pearson's statistic for one table, or for many tables with the same totals."""
     return (np.square(tables - expected) / expected).sum(axis=(-2, -1))
 
 

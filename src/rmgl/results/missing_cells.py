@@ -1,4 +1,4 @@
-"""Missing cells of a view, and rows with too few cells to compare."""
+"""Missing cells in a view, and rows with too few cells to compare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rmgl.views.incomplete import listed_rows
 from rmgl.views.view import View
 
 FEW_CELLS = 1 / 3
-"""Share of the columns below which a row is said to have few cells."""
+"""Fraction of the columns below which a row is said to have few cells."""
 SAMPLED_CELL_ROWS = 2000
 """Number of sampled rows in which pairs without a common column are counted."""
 
@@ -21,7 +21,7 @@ SAMPLED_CELL_ROWS = 2000
 @record
 @dataclass(frozen=True)
 class Gaps:
-    """Missing cells of a view."""
+    """Missing cells in a view."""
 
     n_missing: int
     n_cells: int
@@ -37,9 +37,9 @@ class Gaps:
 
 
 def gaps_of(view: View, order: NDArray[np.intp], index: NDArray[Any] | None) -> Gaps | None:
-    """Count the missing cells of a view. Returns None if there are none.
+    """Count the missing cells in a view. Returns None if there are none.
 
-    `order` contains the caller's row of each entity, and `index` the row labels.
+    `order` contains the caller's row number for each entity, and `index` the row labels.
     """
     if view.gaps is None:
         return None

@@ -31,7 +31,7 @@ from rmgl.views.canonical import canonical_order
 from rmgl.views.views import Views
 
 MOST_FITTED = 2000
-"""Maximum number of entities to fit. Larger data are sampled down to this number."""
+"""Maximum number of entities to fit. Larger data sets are sampled down to this number."""
 LEAST_ROOM = 0.01
 """Minimum share of edge weight between the clusters of a cloud for which the separation is
 computed.
@@ -63,7 +63,7 @@ def separation_of(fitted: FittedModel) -> float | None:
 
 
 def is_comparable(fitted: FittedModel) -> bool:
-    """Return whether a fit depends only on the rows, so that it can be compared with the fit of a
+    """Return whether a fit depends only on the rows, so that it can be compared with a fit to a
     cloud.
 
     This is not the case if some entities were placed, if candidate pairs, known labels or a time
@@ -94,7 +94,7 @@ def is_comparable(fitted: FittedModel) -> bool:
 
 
 def without_clusters(views: Views, random_state: np.random.RandomState) -> Views | None:
-    """Return views of the same kinds without clusters. None if a view does not support this."""
+    """Return views of the same types without clusters. None if a view does not support this."""
     normal = random_state.normal(size=(views.n_rows, views.n_rows))
     drawn = [view.without_clusters(normal, random_state) for view in views]
     if any(view is None for view in drawn):

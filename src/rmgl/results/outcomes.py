@@ -67,9 +67,9 @@ class Outcomes:
     columns: tuple[Outcome, ...]
     survival: SurvivalOutcome | None
     n_absent: int
-    """Number of entities that are absent from the table."""
+    """Number of entities that are missing from the table."""
     n_unknown: int
-    """Number of rows of the table that are not among the entities and were ignored."""
+    """Number of rows in the table that are not among the entities and were ignored."""
 
 
 def outcomes_of(
@@ -166,7 +166,7 @@ def matched_rows(
     if alike:
         (_, one), (_, other) = alike[0]
         raise ValueError(
-            f"the row ids {one!r} and {other!r} of the fit and the table differ only in "
+            f"the row ids {one!r} and {other!r} in the fit and the table differ only in "
             "spaces, zeros or type, so they do not match; write them the same way"
         )
     if not pairs:
@@ -184,7 +184,7 @@ def _check_order(table: Any, n_rows: int) -> None:
     if len(table) != n_rows:
         raise ValueError(
             f"the table has {len(table)} rows, but the model has {n_rows} entities; the "
-            "views of the fit had no row ids, so the table must have one row per entity, in "
+            "views in the fit had no row ids, so the table must have one row per entity, in "
             "the same order"
         )
     labels = table.index
@@ -194,15 +194,14 @@ def _check_order(table: Any, n_rows: int) -> None:
         and np.array_equal(np.sort(labels), np.arange(n_rows))
     ):
         raise ValueError(
-            "the row numbers 0, 1, 2, ... of the table are not in order, and the views "
-            "of the fit had no row ids; use table.sort_index() if they number the rows "
-            "of the fit, or table.reset_index(drop=True) if the rows are already in the "
-            "order of the fit"
+            "the table's row numbers 0, 1, 2, ... are not in order, and the views in the fit "
+            "had no row ids; use table.sort_index() if these are the row numbers in the fit, or "
+            "table.reset_index(drop=True) if the rows are already in the order of the fit"
         )
 
 
 def column_of_ids(table: Any, index: NDArray[Any]) -> str | None:
-    """Return the column of a table that contains mostly ids of a fit. None if there is none."""
+    """Return the column of a table that contains mostly ids from a fit. None if there is none."""
     known = set(map(str, index.tolist()))
     for name in table.columns:
         cells = set(map(level_text, cells_of(table[name])))

@@ -28,7 +28,7 @@ from rmgl.views.views import Views
 
 ASKED_NEIGHBORS = 12
 MOST_ASKED = 5000
-"""Maximum number of entities for which neighbors are searched. Larger data are sampled."""
+"""Maximum number of entities whose neighbors are searched for. Larger data sets are sampled."""
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -36,7 +36,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class OwnNeighbors:
-    """Neighbors of entities in one view. The weights of the neighbors of an entity sum to one."""
+    """Neighbors of entities in one view. The weights of an entity's neighbors sum to one."""
 
     graph: sparse.csr_array
     """Entry (p, q) is the weight of each entity at point q among the neighbors of an entity at
@@ -47,10 +47,10 @@ class OwnNeighbors:
     point.
     """
     asked: Mask | None = None
-    """Entities for which neighbors are searched. None for all."""
+    """Entities whose neighbors are searched for. None for all."""
 
     def inside(self, labels: Indices) -> Share:
-        """Return the mean share of the neighbors of an entity that are in its cluster."""
+        """Return the mean share of an entity's neighbors that are in its cluster."""
         return self.by_cluster(labels, int(labels.max()) + 1)[0]
 
     def by_cluster(self, labels: Indices, n_clusters: int) -> list[Share]:
@@ -69,8 +69,8 @@ class OwnNeighbors:
         return [Share(float(share), *chance) for share, chance in zip(found, chances, strict=True)]
 
     def votes(self, labels: Indices, n_clusters: int) -> sparse.csr_array:
-        """Return the weight of the neighbors of every entity in each cluster, (N, K). Zero for
-        entities that are not sampled.
+        """Return the weight of each entity's neighbors in each cluster, (N, K). Zero for entities
+        that are not sampled.
         """
         entities, points = self._entities, self._points
         there = np.flatnonzero(points >= 0)

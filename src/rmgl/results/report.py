@@ -63,7 +63,7 @@ class ViewReport:
     left out.
     """
     gaps: Gaps | None = None
-    """Missing cells of the observed rows of this view. None if no cell is missing."""
+    """Missing cells in the observed rows of this view. None if no cell is missing."""
     inside: Share | None = None
     """Share of the 12 nearest neighbors of an entity, in this view alone, that are in its cluster.
     None if unknown.
@@ -103,7 +103,7 @@ class Report:
     there is no such layer.
     """
     consensus_share: float = 0.0
-    """Factor of the consensus costs that were added to the costs of each view."""
+    """Factor by which consensus costs were multiplied when they were added to each view's costs."""
     n_fragments: int = 0
     """Number of entities left out of the embedding because they form fragments."""
     fragments: str = ""

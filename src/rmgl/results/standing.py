@@ -141,7 +141,7 @@ class Votes:
     right: sparse.csr_array | None = None
 
     def of_rows(self, start: int, stop: int) -> Vector:
-        """Return the weights of some of the entities."""
+        """Return the weights for a range of entities."""
         part = self.left[start:stop]
         votes: Vector = (part if self.right is None else part @ self.right).toarray()
         return votes

@@ -165,7 +165,7 @@ def survival_of(
 
 
 def curve_of(cluster: int, times: Vector, events: NDArray[np.bool_]) -> SurvivalCurve:
-    """Return the Kaplan-Meier curve of some entities, with its confidence band and its median."""
+    """Return the Kaplan-Meier curve of one cluster, with its confidence band and its median."""
     from scipy.stats import CensoredData, ecdf
 
     found = ecdf(CensoredData(uncensored=times[events], right=times[~events])).sf

@@ -31,7 +31,7 @@ and the most information about the clusters.
 """
 CROSSED = 3
 FEW = 3
-"""Maximum number of cells per cluster of a small table."""
+"""Maximum number of cells per cluster in a small table."""
 CELL_MEMBERS = 5
 """Minimum number of entities per cell. With fewer, a shared cluster may be a coincidence."""
 SAME = 0.95
@@ -178,7 +178,7 @@ def places_of(X: sparse.csr_array) -> Any:
 
 
 def numbers_of(places: Indices, columns: Sequence[int]) -> list[int]:
-    """Return the indicator columns for the values in some columns."""
+    """Return the indicator columns for the values in the given columns."""
     return [
         number
         for column in columns
@@ -208,7 +208,7 @@ def column_groups(view: FeatureView) -> list[tuple[tuple[int, ...], str]]:
 
 
 def with_categories(columns: Sequence[int], categories: Sequence[Sequence[int]]) -> list[int]:
-    """Return some columns together with all columns that encode one of their categories."""
+    """Return the given columns together with all columns that encode one of their categories."""
     sharing = (category for category in categories if set(category) & set(columns))
     return sorted(set(columns).union(*sharing))
 
@@ -244,7 +244,7 @@ def information(counts: NDArray[np.intp]) -> float:
 
 
 def rest_has_clusters(views: Views, table: Table, labels: Indices) -> bool:
-    """Return whether some view shows the clusters without the columns of the table: it has many
+    """Return whether any view shows the clusters without the columns of the table: it has many
     distinct rows, and its neighbors share clusters.
     """
     n_clusters = np.unique(labels).size

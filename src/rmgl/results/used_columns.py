@@ -87,7 +87,7 @@ def used_names(view: View) -> set[str]:
 
 
 def _ordered(column: Outcome) -> Vector:
-    """Return the numbers of a column. For a category, return whether each entity has its most
+    """Return the numbers in a column. For a category, return whether each entity has its most
     common value.
     """
     if column.kind not in CATEGORIES or len(column.levels) < 3:

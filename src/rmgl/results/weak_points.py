@@ -85,7 +85,7 @@ def disagreement(view: ViewReport, roughness: float) -> Finding:
 
 
 def misses_edges(view: ViewReport, report: Report) -> bool:
-    """Return whether the number of edges of a view's layer is far from the number for which alpha
+    """Return whether the number of edges in a view's layer is far from the number for which alpha
     was chosen.
     """
     off = abs(view.edges_per_node / report.n_neighbors - 1) > OFF
@@ -94,7 +94,7 @@ def misses_edges(view: ViewReport, report: Report) -> bool:
 
 
 def gaps(view: ViewReport) -> Iterator[Finding]:
-    """Return findings about rows and pairs of a view with too few cells to compare."""
+    """Return findings about rows and pairs in a view with too few cells to compare."""
     if view.gaps is None:
         return
     if view.gaps.n_sparse:

@@ -1,4 +1,4 @@
-"""Checkpoints store the results of expensive work under names made from all its inputs."""
+"""Checkpoints store the results of expensive work under names derived from all its inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Checkpoint(Protocol):
     """Stores results of deterministic work, for later runs that do the same work."""
 
     def step(self, name: str, work: Callable[[], Found], check: Callable[[Found], None]) -> Found:
-        """Return the result of some work. Do the work only if no result is stored under its name.
+        """Return the result of `work`, which is called only if none is stored under this name.
 
         A stored result comes from outside, so `check` raises `Unsound` if it cannot be a result of
         the work.

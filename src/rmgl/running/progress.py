@@ -1,4 +1,4 @@
-"""Messages to the user: progress bars, the time of each stage, and warnings."""
+"""Messages to the user: progress bars, the time taken by each stage, and warnings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TICK = 0.5
 
 
 class Stage(Protocol):
-    """Function stage(name, part): the run is in this stage, with a part from 0 to 1 completed."""
+    """Function stage(name, part): the run is in this stage, and a fraction `part` of it is done."""
 
     def __call__(self, name: str, part: float = 0.0, /) -> None: ...
 
@@ -74,7 +74,7 @@ _open_bar: Bar | None = None
 
 @contextmanager
 def stages(shown: bool) -> Iterator[Stage]:
-    """Show a progress bar in this block, if `shown`. Yields a function to report stages to.
+    """Show a progress bar in this block, if `shown`. Yields a function for reporting stages.
 
     Nested blocks use the same bar: a command shows one bar for reading, fitting and writing.
     """

@@ -1,6 +1,7 @@
 """Threads and memory of one fit.
 
-Threads work on several views at once or share the rows of one long loop. Ctrl-C stops them at once.
+Threads work on several views at once or share the rows of one long loop. Ctrl-C stops them
+immediately.
 
 Inside a team, linear algebra libraries use one thread. Loops are divided into rows whose sums are
 independent, or at places that do not depend on the number of threads, so results are identical for
@@ -125,8 +126,8 @@ def _openmp(n_modules: int) -> ThreadpoolController:
 def number_of_workers(n_jobs: int | None) -> int:
     """Return the number of threads or processes for `n_jobs`, as in joblib.
 
-    None means one, -1 all cores, -2 all cores but one. It is at most the number of cores, and at
-    most what a limit on the address space (ulimit -v) allows.
+    None means one, -1 all cores, -2 all cores but one. The result is at most the number of cores,
+    and at most what a limit on the address space (ulimit -v) allows.
     """
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(
@@ -238,7 +239,7 @@ class Team:
         return list(self._row_workers.map(work, bounds[:-1], bounds[1:]))
 
     def searching(self, rows: Any) -> Any:
-        """Return a space of rows whose searches the threads share, or which run elsewhere."""
+        """Return a space of rows whose searches are shared by the threads or run elsewhere."""
         rows = rows.in_threads(self.in_parts)
         return rows if self._searching is None else self._searching(rows)
 

@@ -1,6 +1,6 @@
 """Read Parquet and Feather (Arrow) files after checking that their columns fit into memory.
 
-A Parquet file may store each distinct string once, and only its number in every row, so a file of a
+A Parquet file may store each distinct string once, and only its number in each row, so a file of a
 few kilobytes can hold gigabytes of text. Such strings are read as stored, and the rows of the table
 share them.
 """
@@ -19,11 +19,11 @@ from rmgl.archive.array_file import WAY_OUT, Refused
 from rmgl.running.threads import require_memory
 
 CELL_BYTES = 8
-"""Minimum number of bytes of a cell: a number, or a reference to a string."""
+"""Minimum size of a cell in bytes: a number, or a reference to a string."""
 BATCH_ROWS = 8192
 """Number of rows read at once from columns that do not declare their size."""
 AS_STORED = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
-"""Encodings of strings that pyarrow reads without a copy for every row."""
+"""String encodings that pyarrow reads without copying the string for each row."""
 
 
 def read_parquet(path: Path) -> Any:
@@ -91,7 +91,7 @@ def check_size(path: Path, declared: Any) -> None:
 
 
 def column_chunks(declared: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the chunks of the columns of a file, each with the position of its column."""
+    """Yield the column chunks in a file, each with the position of its column."""
     for number in range(declared.num_row_groups):
         group = declared.row_group(number)
         for place in range(group.num_columns):
@@ -107,7 +107,7 @@ def is_text(kind: Any) -> bool:
 
 
 def in_batches(path: Path, file: Any, name: str) -> Any:
-    """Read a column of strings that does not declare its size, checking the memory in batches."""
+    """Read a string column that does not declare its size, checking memory batch by batch."""
     import pyarrow
 
     chunks = []
@@ -148,7 +148,8 @@ END = struct.Struct("<i6s")
 BLOCK_ENTRY = struct.Struct("<qi4xq")
 """Block in the list: its position, and the sizes of its header and its body."""
 NODE = BUFFER = struct.Struct("<qq")
-"""Numbers of cells and of missing cells in a column. Position in the body and size of a buffer."""
+"""Node: numbers of cells and missing cells in a column. Buffer: its position in the body, its size.
+"""
 CONTINUATION = 0xFFFFFFFF
 FOOTER_DICTIONARIES, FOOTER_BATCHES = 2, 3
 MESSAGE_HEADER_KIND, MESSAGE_HEADER = 1, 2
@@ -204,7 +205,7 @@ def is_arrow_file(path: Path) -> bool:
 
 
 def block_sizes(path: Path) -> Iterator[int]:
-    """Yield the minimum memory in bytes of each block of a file."""
+    """Yield the minimum memory, in bytes, for each block in a file."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         size, _ = END.unpack_from(content, len(content) - END.size)
         footer = root(content, len(content) - END.size - size)
@@ -220,7 +221,7 @@ def root(content: mmap.mmap, place: int) -> Record:
 
 
 def batch_at(content: mmap.mmap, place: int) -> Record:
-    """Return the description of some rows, or of the values of a category, in a block header."""
+    """Return the description of a batch of rows, or of a category's values, in a block header."""
     (mark,) = struct.unpack_from("<I", content, place)
     message = root(content, place + (8 if mark == CONTINUATION else 4))
     header = message.record(MESSAGE_HEADER)
@@ -229,7 +230,7 @@ def batch_at(content: mmap.mmap, place: int) -> Record:
 
 
 def batch_size(batch: Record, body: int) -> int:
-    """Return the bytes needed for some rows: their unpacked buffers or, if more, their cells."""
+    """Return the bytes needed for a batch: its unpacked buffers or its cells, whichever is more."""
     n_cells = sum(length for length, _ in batch.structs(BATCH_NODES, NODE))
     compressed = batch.field(BATCH_COMPRESSION) is not None
     buffers = batch.structs(BATCH_BUFFERS, BUFFER)

@@ -2,7 +2,7 @@
 
 Version 1 (rmgl 0.1) stored a second record of every layer, `FittedLayer`, in a `Placement` next to
 the `Layer`. Up to version 2, reports held sentences instead of findings, `Views` had one list for
-every property of the views (their matrices, missing rows and cells, encodings, relations), and
+each property of the views (their matrices, missing rows and cells, encodings, relations), and
 models had a list of the views' scalers. Now every view is one record with all its data.
 """
 
@@ -66,7 +66,7 @@ def view_record(
     n_empty: Any,
     scaler: Any,
 ) -> dict[str, Any]:
-    """Return the record of one view. In version 2, a relation said how to read square matrices."""
+    """Return the record of one view. In version 2, a relation says how to read square matrices."""
     view = {"name": name, "matrix": matrix, "entities": present}
     if relation is None:
         parts = {"columns": columns, "gaps": gaps, "encoding": encoding, "scaler": scaler}

@@ -41,7 +41,7 @@ HEADS = (
 
 @dataclass(frozen=True)
 class EdgeList:
-    """The edges of one file: the ids of their two nodes, and their weights."""
+    """The edges in one file: the ids of their two nodes, and their weights."""
 
     name: str
     path: Path
@@ -185,7 +185,7 @@ def nodes_of(lists: Sequence[EdgeList]) -> list[str]:
 def new_edges(
     edges: EdgeList, new_ids: Sequence[Any], fitted_ids: Sequence[Any]
 ) -> sparse.csr_array:
-    """Return the weights of edges from new entities (first ids) to fitted entities (second ids)."""
+    """Return the weights of edges from new entities (first ids) to those in the fit (second)."""
     first = places_of(edges, edges.first, new_ids, "a new entity (first column)")
-    second = places_of(edges, edges.second, fitted_ids, "a fitted entity (second column)")
+    second = places_of(edges, edges.second, fitted_ids, "an entity in the fit (second column)")
     return sparse.csr_array((edges.weights, (first, second)), shape=(len(new_ids), len(fitted_ids)))

@@ -84,7 +84,7 @@ def checked_sizes(path: Path, content: bytes) -> tuple[int, int]:
             raise ValueError
     except ValueError:
         raise ValueError(
-            "not a Matrix Market file: its first lines must state the kind and size of the matrix"
+            "not a Matrix Market file: its first lines must state the type and size of the matrix"
         ) from None
     entries = numbers[0] * numbers[1] if len(numbers) == 2 else 2 * numbers[2]
     require_memory(16 * entries + 8 * (numbers[0] + numbers[1]), f"{path}: its entries", WAY_OUT)

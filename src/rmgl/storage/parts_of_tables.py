@@ -103,7 +103,7 @@ def selected(table: Table, selection: Selection) -> Table:
 
 
 def without(table: Table, names: Sequence[str]) -> Table:
-    """Return the table without some of its columns."""
+    """Return the table without the named columns."""
     if not names:
         return table
     given = [str(name) for name in table.values.columns]
@@ -118,7 +118,7 @@ def without(table: Table, names: Sequence[str]) -> Table:
 
 
 def columns_at(values: Any, places: Sequence[int]) -> Any:
-    """Return some columns of a table, as an array if all of them are numeric."""
+    """Return the selected columns of a table, as an array if all of them are numeric."""
     if not is_table(values):
         return values[:, places]
     some = values.iloc[:, places]

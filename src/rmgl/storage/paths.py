@@ -45,7 +45,7 @@ class NamedFile:
 
     @classmethod
     def of(cls, text: str) -> NamedFile:
-        """Parse `path` or `name=path`. If the whole text is the path of an existing file, that file
+        """Parse `path` or `name=path`. If the whole text is the path to an existing file, that file
         is used.
 
         Examples

@@ -41,7 +41,7 @@ OF_ALL_VIEWS = {
     ),
     ".h5mu": ("the row ids of an .h5mu file are the names of its observations: leave out --id"),
 }
-"""Kinds of files that hold all views, and why they have no id column."""
+"""File types that hold all views, and why they have no id column."""
 UNUSUAL = re.compile("Windows-1252|numbers with|the first of")
 """Ways of reading a file that may be wrong, so users are informed of them."""
 logger = logging.getLogger("rmgl")
@@ -285,7 +285,7 @@ def row_order(
 
 
 def in_order(values: Any, rows: Indices | None) -> Any:
-    """Return the rows of an array or table at some places. At -1: NaN, or zero if sparse."""
+    """Return the rows of an array or table at the given positions: NaN at -1, or zero if sparse."""
     if rows is None:
         return values
     if sparse.issparse(values):

@@ -1,4 +1,4 @@
-"""Row ids in files. Every row needs one, because ids match rows across files."""
+"""Row ids in files. Every row needs one, because rows are matched across files by id."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Save fitted models to files, and load and check them.
 
 A file holds the estimator's parameters and its fitted attributes: the fields of a `FittedModel`
-under their names in the estimator, the report, and scikit-learn's attributes of the input columns.
+under their names in the estimator, the report, and scikit-learn's attributes for input columns.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NAMES = {
 KINDS_OF_VIEWS = (NetworkView, PrecomputedView, JaccardView)
 """Views of pairs that files may hold. A process that only loads models must also know them."""
 NOTED: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
-"""Scikit-learn's attributes of the input columns. Their names are known only for one table."""
+"""Scikit-learn's attributes for input columns. Column names are known only for a single table."""
 
 
 class Loadable(Protocol):
@@ -77,7 +77,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str], kind: type[Model]) -> Model:
-    """Load a model from a file, as an estimator of the specified kind."""
+    """Load a model from a file, as an estimator of the specified class."""
     content = read_archive(path, format=MODEL_FORMAT, upgrade=upgraded)
     try:
         model = kind(**content["parameters"])

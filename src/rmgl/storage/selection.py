@@ -87,13 +87,13 @@ def alternatives(name: str, known: Sequence[str], option: str) -> str:
     >>> alternatives("Patient", ["age", "patient"], "--id ")
     ': did you mean --id patient?'
     >>> alternatives("x", ["age", "patient"], "--id ")
-    ' (there are: age, patient): choose another --id'
+    ' (available: age, patient): choose another --id'
     """
     by_lower = {other.strip().lower(): other for other in reversed(known)}
     near = get_close_matches(name.strip().lower(), by_lower, 1, cutoff=0.75)
     if near:
         return f": did you mean {option}{by_lower[near[0]]}?"
-    return f" (there are: {shown(known)}): choose another {option.strip()}"
+    return f" (available: {shown(known)}): choose another {option.strip()}"
 
 
 def shown(names: Sequence[str]) -> str:

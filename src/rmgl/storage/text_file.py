@@ -53,7 +53,7 @@ FIRST_LINES = 200
 """Number of lines that decide whether the first one holds column names."""
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 MOSTLY = 0.5
-"""Minimum share of numbers in a column for its other cells to count as mistakes."""
+"""Minimum fraction of numbers in a column for its other cells to count as mistakes."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def widths(text: str, separator: str) -> set[int]:
 
 
 def check_no_nul(text: str, separator: str) -> None:
-    """Raise a ValueError with the place of a NUL character."""
+    """Raise a ValueError that locates a NUL character, if there is one."""
     if "\0" not in text:
         return
     for line, row in lines_of(text, separator):
@@ -210,7 +210,7 @@ class Sheet:
             yield line, row
 
     def columns(self, places: Sequence[int], n_rows: int) -> tuple[list[Any], Notation]:
-        """Return the columns at some places, as floats if they are numbers, and the notation."""
+        """Return the columns at the given positions, as floats if numeric, and the notation."""
         if not places or n_rows == 0:
             return [np.empty(0)] * len(places), Notation()
         frame = self._parsed(places).iloc[:n_rows]
@@ -247,7 +247,7 @@ class Sheet:
         )
 
     def _column(self, values: Any, place: int, notation: Notation) -> Any:
-        """Return numbers, Booleans or texts. Raise an error if only most cells are numbers."""
+        """Return numbers, Booleans or strings. Raise an error if most, but not all, are numbers."""
         cells = values.astype(object).where(values.notna(), None).tolist()
         present = [cell for cell in cells if cell is not None]
         if present and all(isinstance(cell, bool) for cell in present):

@@ -199,7 +199,7 @@ FEW_COLUMNS = 3
 
 
 def find_header(rows: Sequence[Sequence[str]], id_column: str | None) -> list[str] | None:
-    """Return the column names in the first of some rows, or None if it is a row of numbers."""
+    """Return the column names in the first row, or None if it is a row of numbers."""
     first = list(rows[0])
     numbers = [in_some_notation(cell) for cell in first]
     # `find_id` raises an error if the name is missing

@@ -47,7 +47,7 @@ class Canonical:
     order: NDArray[np.intp]
     """The caller's rows, in the order in which the fit processes them."""
     alike: NDArray[np.intp] | None
-    """One number per entity in canonical order, equal for copies in all views. None without
+    """One number per entity in canonical order, equal for copies in all views. None if there are no
     copies.
     """
 
@@ -62,7 +62,7 @@ class Canonical:
 def alike_among(
     alike: NDArray[np.intp] | None, entities: NDArray[np.intp] | None
 ) -> NDArray[np.intp] | None:
-    """Number some of the entities (None for all) from 0, giving copies the same number."""
+    """Number these entities (None for all) from 0, giving copies the same number."""
     if alike is None or entities is None:
         return alike
     return np.unique(alike[entities], return_inverse=True)[1]
@@ -71,7 +71,7 @@ def alike_among(
 def canonical_order(
     views: Views, known: NDArray[np.intp] | None = None, graphs: Sequence[sparse.csr_array] = ()
 ) -> Canonical:
-    """Return the canonical order of the entities in some views.
+    """Return the canonical order of the entities in these views.
 
     `known` labels and `graphs` of candidate pairs are part of an entity's data.
 

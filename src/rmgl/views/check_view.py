@@ -3,7 +3,7 @@
 `Views.of` uses this module in order: `named_inputs` names the inputs, `matched` puts inputs with
 row labels or named nodes into a common order, `check_view` turns an array or table into a
 `FeatureView` (other objects create their own view, see `GivenView`), and `check_same_rows` compares
-the views. `per_view` reads parameters specified for one or all views.
+the views. `per_view` reads parameters specified once or for each view.
 """
 
 from __future__ import annotations
@@ -224,9 +224,10 @@ def check_view(
 ) -> FeatureView:
     """Check one view and convert it to numbers. Errors name the view.
 
-    Rows that are not `observed`, or are NaN in every column, are missing from the view. Table
-    columns that are not numeric are encoded, with the `encoding` of another table if specified, or
-    else with a new one. In `new` rows of a fitted view, columns without any value count as missing.
+    Rows that are not `observed`, or are NaN in every column, are treated as missing from the view.
+    Table columns that are not numeric are encoded, with the `encoding` of another table if
+    specified, or else with a new one. In `new` rows of a fitted view, columns without any value
+    count as missing.
     """
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
         raise ValueError(  # same wording as scikit-learn

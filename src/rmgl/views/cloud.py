@@ -11,7 +11,7 @@ from rmgl.matrix import Matrix, as_dense
 def cloud_of(
     X: Matrix, normal: NDArray[np.float64], same_columns: bool = False
 ) -> NDArray[np.float64]:
-    """Draw rows from the normal distribution with the same means and covariances as some rows.
+    """Draw rows from the normal distribution with the same means and covariances as the rows of X.
 
         y_i = m + sum_j g_ij (x_j - m) / sqrt(n)      g_ij independent standard normal numbers
 

@@ -18,7 +18,7 @@ MOST_COLUMNS = 200
 def column_groups(
     X: Matrix, encoding: Encoding | None = None, scaler: Scaler | None = None
 ) -> NDArray[np.intp]:
-    """Return a group number for every numeric column, equal if columns encode one table column.
+    """Return each numeric column's group number, shared by columns that encode one table column.
 
     Without an encoding, columns of zeros and ones that encode one category are recognized.
 

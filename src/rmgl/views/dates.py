@@ -21,7 +21,7 @@ DATE = re.compile(rf"\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}({TIME})?|\d{{1,2}}\.\d{{1
 1.3.2024.
 """
 YEAR = re.compile(r"^\d{4}(?=-)|(?<=\.)\d{4}$")
-"""Year of such a date, written with hyphens or periods."""
+"""Year of a date written with hyphens or periods."""
 CYCLE, CYCLE_DAYS = 400, 146_097
 """Number of years after which weekdays and leap years repeat, and the number of days in them."""
 SAFE = 1800

@@ -1,4 +1,4 @@
-"""Encode tables with columns of any kind as numbers.
+"""Encode tables with columns of any type as numbers.
 
 A number stays unchanged. A Boolean becomes 0 or 1, a date or duration a number of days, an ordered
 category its rank 0, 1, 2, ..., and a category one column of zeros and ones for each of its values.
@@ -173,7 +173,7 @@ class Encoding:
         return np.ascontiguousarray(np.hstack(parts))
 
     def _places(self, table: Any) -> dict[str, int]:
-        """Return the position of every column in a table. The table must have all columns seen
+        """Return the position of each column in a table. The table must have all columns seen
         during fit.
         """
         names = [str(name) for name in table.columns]
@@ -294,7 +294,7 @@ def _first_without_date(values: Any) -> str:
 
 
 def _not_dates(values: Any) -> bool:
-    """Return whether some cell of a column is not a date."""
+    """Return whether any cell of a column is not a date."""
     try:
         days_since_1970(values)
     except (ValueError, TypeError, OverflowError):

@@ -75,7 +75,7 @@ class FeatureView(View):
     gaps: Mask | None = None
     encoding: Encoding | None = None
     scaler: Scaler | None = None
-    """Scaler of the rows. None if they are not scaled yet."""
+    """Scaler of the rows. None if they have not been scaled yet."""
     n_empty: int = 0
 
     def own(self) -> Matrix:
@@ -88,7 +88,7 @@ class FeatureView(View):
         return replace(self._at(order), entities=self._entities_in(order))
 
     def _at(self, places: Indices) -> FeatureView:
-        """Return the rows at some positions, with their missing cells."""
+        """Return the rows at these positions, with their missing cells."""
         gaps = None if self.gaps is None else self.gaps[places]
         return replace(self, matrix=self.matrix[places], gaps=gaps)
 
@@ -351,7 +351,7 @@ def no_rows(name: str, n_new: int, width: int, is_sparse: bool) -> FeatureView:
 
 
 def check_columns(fitted: View, rows: View, width: int) -> None:
-    """Raise a ValueError unless new rows match the fitted columns in number and names."""
+    """Raise a ValueError unless new rows match the number and names of the fitted columns."""
     name, n_columns = fitted.name, rows.matrix.shape[1]
     if n_columns != width:
         raise ValueError(
@@ -371,7 +371,7 @@ def check_columns(fitted: View, rows: View, width: int) -> None:
 def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) -> None:
     """Check that the rows of a view are not all equal, and that their distances can be squared.
 
-    X may also consist of the smallest and largest entries of every column in a view with `n_rows`
+    X may also consist of the smallest and largest entries of each column in a view with `n_rows`
     rows.
     """
     low, high = column_ends(X)

@@ -196,7 +196,7 @@ class Halves:
         return D
 
     def of_columns(self, tested: Indices) -> Floats:
-        """Return the reliability of every column that varies.
+        """Return the reliability of each column that varies.
 
         Chance is subtracted only for the `tested` columns.
         """

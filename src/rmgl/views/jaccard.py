@@ -59,7 +59,7 @@ class JaccardView(DistanceView):
         return FeatureView(self.name, self.ones, self.entities, self.columns)
 
     def without(self, columns: Sequence[int]) -> FeatureView:
-        """Return the rows without some columns. Their cosines replace the Jaccard distances."""
+        """Return the rows without these columns. Their cosines replace the Jaccard distances."""
         rest = self.features.without(columns)
         if not rest.matrix.shape[1]:
             return rest
@@ -134,7 +134,7 @@ def distances_among(name: str, rows: sparse.csr_array, present: Mask, n_views: i
     if available is not None and 8 * (n_views + 6) * rows.shape[0] ** 2 > available:
         warn_caller(
             f"view {name!r}: the Jaccard distances between all {rows.shape[0]:,} rows do not fit "
-            f"into memory, so only the {N_NEAREST} nearest rows of each row can be its neighbors; "
+            f"into memory, so only the {N_NEAREST} rows nearest to each row can be its neighbors; "
             "use fewer rows, a machine with more memory, or metric='cosine'"
         )
         return nearest_pairs(rows, present)

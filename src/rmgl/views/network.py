@@ -19,9 +19,9 @@ from rmgl.views.pair_view import PairView, check_not_negative, observed_nodes, s
 from rmgl.views.view import Comparing, GivenGraph, View
 
 SMALLEST_NETWORK = 10
-"""Minimum number of rows of a view that can look like a network."""
+"""Minimum number of rows in a view that can look like a network."""
 MOST_EDGES = 0.2
-"""Maximum share of nonzero entries of a square view that can look like a network."""
+"""Maximum share of nonzero entries in a square view that can look like a network."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class Network:
         return Network(graph, self.learn, self.two_steps, self.weight)
 
     def to_view(self, name: str, observed: Mask | None) -> NetworkView:
-        """Return symmetric weights >= 0 without loops. Entities without edges are missing."""
+        """Return symmetric weights >= 0 without loops. Entities without edges count as missing."""
         X = sparse.csr_array(square_matrix(name, "the network", self.matrix(name)))
         check_not_negative(name, "the network", X)
         seen = observed_nodes(name, X.shape[0], observed)

@@ -96,7 +96,7 @@ def answer(name: str, cell: Any, levels: Mapping[str, Any]) -> Any:
 
 
 def scale_of(frame: Any, levels: Any) -> list[Any]:
-    """Return the levels of some columns: the specified levels, or else those in their responses."""
+    """Return the levels of these columns: those specified, or else those in their responses."""
     if levels is not None:
         texts = [level_text(level) for level in levels]
         if isinstance(levels, str) or len(texts) < 2 or len(set(texts)) < len(texts):

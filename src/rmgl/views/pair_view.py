@@ -44,7 +44,7 @@ class PairView(View):
         return replace(self.at(order), matrix=matrix, entities=present)
 
     def at(self, places: Indices) -> Self:
-        """Return the view with its additional data about entities restricted to some entities."""
+        """Return the view with its additional data restricted to these entities."""
         return self
 
     def again(self, rows: View | None, n_new: int) -> FeatureView:
@@ -53,7 +53,7 @@ class PairView(View):
     def check(self, n_rows: int, most: float = np.inf) -> None:
         X, what = self.matrix, f"view {self.name!r}"
         if getattr(X, "shape", None) != (n_rows, n_rows):
-            raise Unsound(f"{what} is not a square matrix of a {self.words}")
+            raise Unsound(f"{what} is not a square matrix ({self.words})")
         X = sound_sparse(what, X) if sparse.issparse(X) else X
         values = entries_of(X)
         negative = values.size and values.min() < 0
@@ -154,7 +154,7 @@ def given_distances(new: FeatureView) -> NDArray[np.float64]:
 
 
 def no_features(rows: View | None, name: str, n_new: int) -> FeatureView:
-    """Return entities of a view without features. `rows` says which were passed."""
+    """Return entities of a view without features. `rows` indicates which were passed."""
     entities = np.empty(0, dtype=np.intp) if rows is None else rows.entities
     return FeatureView(name, np.zeros((n_new, 0)), entities)
 

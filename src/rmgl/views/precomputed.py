@@ -51,12 +51,13 @@ class Precomputed:
     Parameters
     ----------
     matrix : array, DataFrame or sparse matrix of shape (N, N)
-        For `predict`, pass an (n, N) matrix of the entries between new and fitted entities.
+        For `predict`, pass an (n, N) matrix of the entries between new entities and those in the
+        fit.
     kind : {"distance", "squared", "kernel", "similarity"}
         Meaning of the entries; see the table above.
     diagonal : array of shape (n,), optional
         For new rows of a kernel, the kernel value of each new entity with itself. You can omit it
-        if this value is the same for all fitted entities.
+        if this value is the same for all entities in the fit.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class Precomputed:
         return replace(self, matrix=self.matrix.iloc[order, order])
 
     def to_view(self, name: str, observed: Mask | None) -> PrecomputedView:
-        """Return symmetric squared distances. Entities without distances are missing."""
+        """Return symmetric squared distances. Entities without distances count as missing."""
         what = f"the {self.kind} matrix"
         given = square_matrix(name, what, self.matrix)
         symmetric = both_directions if sparse.issparse(given) else check_symmetric
@@ -140,7 +141,7 @@ class PrecomputedView(DistanceView):
 
     kind: Kind = "distance"
     loops: NDArray[np.float64] | None = None
-    """Kernel value of every entity with itself. None if it is not a kernel."""
+    """Kernel value of each entity with itself. None if the matrix is not a kernel."""
     ceiling: float = 0.0
     """Largest similarity."""
 
@@ -210,7 +211,7 @@ class PrecomputedView(DistanceView):
     def _loops_of_new(self, diagonal: Any, n_new: int) -> NDArray[np.float64]:
         """Return the kernel value of each new entity with itself.
 
-        The values may be omitted if they are equal for all fitted entities.
+        The values may be omitted if they are equal for all entities in the fit.
         """
         assert self.loops is not None
         if diagonal is not None:

@@ -1,4 +1,4 @@
-"""Match the columns of new rows with the fitted columns by name.
+"""Match the columns of new rows to the fitted columns by name.
 
 A fitted column missing from the new rows becomes a column of missing cells, and a column not seen
 during fit is ignored. One warning for all views reports each case.

@@ -54,7 +54,7 @@ class Scaler:
     """Weight of the squared differences in each column. None for full weight."""
 
     def __call__(self, X: Matrix) -> Matrix:
-        """Scale the fitted rows or new rows. Returns X itself if nothing changes."""
+        """Scale training rows or new rows. Returns X itself if nothing changes."""
         if self.levels is not None:
             return _indicators(X, self.levels)
         X = _roots(X, self.rooted) if self.roots else X
@@ -89,7 +89,7 @@ class Scaler:
             )
 
     def _check_rooted(self, what: str, X: Matrix) -> None:
-        """Raise `Unsound` unless the columns to take square roots of are columns of X."""
+        """Raise `Unsound` unless the columns selected for square roots are columns of X."""
         if self.rooted is not None and (
             self.rooted.dtype != bool or self.rooted.shape != X.shape[1:] or sparse.issparse(X)
         ):
@@ -306,7 +306,7 @@ def skewness_from(moments: Sequence[Vector], low: Vector, high: Vector) -> float
 
 
 def _roots(X: Matrix, columns: NDArray[np.bool_] | None = None) -> Matrix:
-    """Take the square roots of all entries, or of those in some columns of a dense matrix."""
+    """Take the square roots of all entries, or of those in these columns of a dense matrix."""
     entries: Vector = X.data if is_sparse(X) else X if columns is None else X[:, columns]
     negative = entries.min(initial=0.0)
     negative = np.nanmin(entries, initial=0.0) if np.isnan(negative) else negative
@@ -349,7 +349,7 @@ def bounded(low: Vector, high: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def _indicators(X: Matrix, levels: tuple[Vector, ...]) -> sparse.csr_array:
-    """Return one indicator column for every value of every column, and one for new values.
+    """Return one indicator column for each value of each column, and one for new values.
 
     Two rows that differ in one of D columns have a squared distance of 1/D.
     """

@@ -184,7 +184,7 @@ def refuse_delayed(name: str, X: Any) -> None:
 
 
 def is_zarr_folder(path: Path) -> bool:
-    """Return whether a path is a zarr folder, by its name."""
+    """Return whether a path is a zarr folder, based on its name."""
     return path.suffix == ".zarr" and path.is_dir()
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.intp]
 Comparing: TypeAlias = Callable[["FeatureView"], NDArray[np.float64]]
-"""Function compare(new): squared distances between new and fitted entities, (n, N)."""
+"""Function compare(new): squared distances between new entities and those in the fit, (n, N)."""
 
 
 @runtime_checkable
@@ -119,18 +119,18 @@ class View(ABC):
 
     @abstractmethod
     def of(self, entities: Indices) -> Self:
-        """Return the view of some of the entities."""
+        """Return the view restricted to these entities."""
 
     @abstractmethod
     def in_order(self, order: Indices) -> Self:
         """Return the view with the entities in another order: entity order[0] comes first."""
 
     def without(self, columns: Sequence[int]) -> View:
-        """Return a copy without some columns of `features`, and with no names or scaler."""
+        """Return a copy without these columns of `features`, and with no names or scaler."""
         raise TypeError(f"view {self.name!r} has no columns of features")
 
     def _entities_of(self, entities: Indices) -> Indices | None:
-        """Return the positions of the observed entities among some entities (None for all)."""
+        """Return the positions of the observed entities among these entities (None for all)."""
         present = self.mask[entities]
         return None if present.all() else np.flatnonzero(present)
 
@@ -145,7 +145,7 @@ class View(ABC):
         return np.zeros(self.n_rows)
 
     def keys(self, some: Indices, salt: int) -> Keys:
-        """Hash the rows of some entities. Zero if rows are about pairs of entities."""
+        """Hash the rows of these entities. Zero if rows are about pairs of entities."""
         return np.zeros(some.size, dtype=np.uint64)
 
     @property
@@ -363,7 +363,7 @@ class View(ABC):
 
     @abstractmethod
     def again(self, rows: View | None, n_new: int) -> FeatureView:
-        """Return the features of the fitted entities, passed again to explain clusters.
+        """Return the features of the entities in the fit, passed again to explain clusters.
 
         A kind of view without features returns rows without columns.
         """

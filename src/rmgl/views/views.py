@@ -78,13 +78,13 @@ class Views:
         """Create views from a list, tuple or dict of 2-D inputs, or from column `blocks` of one
         input.
 
-        Rows that are NaN in every column, or False in the masks `observed`, are missing from their
-        view. `align` matches tables by their row labels: "outer" keeps the entities in any table,
-        and "inner" keeps those in all tables. A view needs at least `least` rows. Unless `everyone`
-        is False, every entity must be in at least one view. `index` and `columns` name the rows and
-        columns of arrays, which have no names of their own. Individual cells that are NaN are
-        missing. Table columns that are not numeric are encoded (`rmgl.views.encoding`), with the
-        `encodings` of fitted views, if specified.
+        Rows that are NaN in every column, or False in the masks `observed`, are treated as missing
+        from their view, and so are individual cells that are NaN. `align` matches tables by their
+        row labels: "outer" keeps the entities in any table, and "inner" keeps those in all tables.
+        A view needs at least `least` rows. Unless `everyone` is False, every entity must be in at
+        least one view. `index` and `columns` name the rows and columns of arrays, which have no
+        names of their own. Table columns that are not numeric are encoded (`rmgl.views.encoding`),
+        with the `encodings` of fitted views, if specified.
         """
         if isinstance(data, Views):
             refuse_options({"observed": observed, "align": align, "views": blocks})
@@ -172,7 +172,7 @@ class Views:
 
     @property
     def n_features(self) -> int:
-        """Total number of columns of all views of features."""
+        """Total number of columns in all views of features."""
         return sum(view.rows.shape[1] for view in self if view.rows is not None)
 
     @property
@@ -182,7 +182,7 @@ class Views:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether cells of some view are missing."""
+        """Whether cells are missing from any view."""
         return any(view.gaps is not None for view in self)
 
     @property
@@ -235,7 +235,7 @@ class Views:
         return replace(self, views=tuple(changed))
 
     def of_entities(self, entities: Indices) -> Views:
-        """Return the views of some of the entities."""
+        """Return the views restricted to these entities."""
         index = None if self.index is None else self.index[entities]
         return replace(self.each(lambda view: view.of(entities)), index=index)
 
@@ -245,7 +245,7 @@ class Views:
         return replace(self.each(lambda view: view.in_order(order)), index=index)
 
     def of_views(self, some: Sequence[int]) -> Views:
-        """Return some of the views."""
+        """Return the views at these positions."""
         return replace(self, views=tuple(self.views[view] for view in some))
 
     def beside(self, others: Views) -> Views:
@@ -253,7 +253,7 @@ class Views:
         return replace(self, views=(*self.views, *others.views))
 
     def with_fields(self, field: str, values: Sequence[Any]) -> Views:
-        """Return the views, each with another value of one of its fields."""
+        """Return the views, each with a new value for one of its fields."""
         return self.each(lambda view, value: replace(view, **{field: value}), values)
 
     def with_columns(self, columns: Sequence[tuple[str, ...] | None]) -> Views:
@@ -297,8 +297,8 @@ class Views:
     # Scales and metrics, specified once for all views, or once per view
 
     def scaled(self, scale: Any) -> Views:
-        """Scale the views by "auto", a name in `rmgl.views.scaling.SCALES`, or one name per
-        view.
+        """Scale the views. `scale` is "auto", a name in `rmgl.views.scaling.SCALES`, or one name
+        per view.
         """
         return self.scaled_as([how for how, _ in self.choose_scales(scale)])
 
@@ -316,7 +316,7 @@ class Views:
         return self.each(measured, self.check_metrics(metric))
 
     def check_metrics(self, metric: Any) -> list[str]:
-        """Return the name of the metric of each view."""
+        """Return the name of the metric for each view."""
         metrics = per_view(metric, self.names, "metric")
         for view, how in zip(self.views, metrics, strict=True):
             if not isinstance(how, str) or how not in ("euclidean", *DISTANCES, *METRICS):
@@ -344,7 +344,7 @@ class Views:
         return scales
 
     def choose_scales(self, scale: Any) -> list[tuple[str, str]]:
-        """Return the name of the scale of each view and the reason for it."""
+        """Return the name of each view's scale and the reason for it."""
         scales = self.asked_scales(scale)
         asked = list(zip(self.views, scales, strict=True))
         if isinstance(scale, Mapping):
@@ -363,7 +363,7 @@ class Views:
 
 
 def refuse_options(options: Mapping[str, Any]) -> None:
-    """Raise a ValueError if any of these options, which only arrays and tables have, is set."""
+    """Raise a ValueError if any of these options, which are for arrays and tables, is set."""
     given = [f"{name}=" for name, value in options.items() if value is not None]
     if given:
         raise ValueError(

@@ -60,7 +60,7 @@ function sortKey(cell) {
 
 // Compare two sort keys: -1, 0 or 1. Numbers come before text, and empty cells last in either direction.
 function sortOrder(a, b, direction) {
-  const empty = (key) => key === "" || key === "-" || key === "unknown" || key === "not measured" || key === "not known";
+  const empty = (key) => key === "" || key === "-" || key === "unknown" || key === "not measured";
   if (empty(a) || empty(b)) return Number(empty(a)) - Number(empty(b));
   if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
   return direction * (typeof a === "number" ? (a > b) - (a < b) : a.localeCompare(b, "en", {numeric: true}));

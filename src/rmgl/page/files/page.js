@@ -300,7 +300,7 @@
     panel.append(make("h3", {}, "Entity ", idOf(at)), make("p", {}, swatch(cluster), clusterText(cluster), `, confidence ${percent(confidence(at))}, outlier score ${share(arrays.outlier[at]).toFixed(2)} (0: ordinary, 1: far from all others).`));
     const rows = facts.layers.map((layer, number) => {
       const named = arrays[`named_${number}`][at], own = share(arrays[`own_${number}`][at]);
-      if (named === NOTHING) return [layer.name, layer.role === "view" ? "not known" : "no edges", "", ""];
+      if (named === NOTHING) return [layer.name, layer.role === "view" ? "unknown" : "no edges", "", ""];
       return [layer.name, clusterCell(named), percent(share(arrays[`share_${number}`][at])), bar(own, percent(own))];
     });
     panel.append(table("For each view alone, the cluster of most of the entity's nearest neighbors. For the other layers, the cluster with most of the entity's edge weight", ["View or layer", "Suggested cluster", "Share", `Share of ${clusterWords[cluster] || `cluster ${cluster}`}`], rows));
