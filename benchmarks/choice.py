@@ -53,7 +53,7 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
     )
     called = [sum(row["trust"] == word for row in clouds) for word in ("good", "fair", "poor")]
     yield (
-        f"Of {len(clouds)} clusterings of clouds without clusters, {called[2]} are rated poor, "
+        f"Of {len(clouds)} clusterings of data without clusters, {called[2]} are rated poor, "
         f"{called[1]} fair and {called[0]} good."
     )
 
@@ -103,10 +103,10 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
     clouds = [row for row in made if row["dataset"].startswith("cloud")]
     high = sum(row["confidence"] == "high" for row in clouds)
     yield (
-        f"For {high} of {len(clouds)} clouds without clusters, the confidence in the chosen number "
-        f"is high. For {wrong} of {len(made) - len(clouds)} generated sets of complementary views, "
-        "the chosen number is wrong even though the confidence is high: if each view separates "
-        "only some of the clusters, the chosen number is too low."
+        f"The confidence in the chosen number is high for {high} of {len(clouds)} data sets "
+        f"without clusters. For {wrong} of {len(made) - len(clouds)} generated sets of "
+        "complementary views, the chosen number is wrong even though the confidence is high: if "
+        "each view separates only some of the clusters, the chosen number is too low."
     )
 
 

@@ -50,13 +50,15 @@ def startup_section(rows: list[Row], output: Path) -> Iterable[str]:
         "Each row is a fresh process. Commands are timed from start to finish. Fits use 2000 rows; "
         "their times do not include imports. *First fit* consists of two fits with "
         "user-supplied candidates, one over all pairs and one over neighbor lists. The package "
-        "stores its compiled loops, so it compiles them only once. *Without rmgl* is the time "
+        "caches its compiled loops, so it compiles them only once. *Without rmgl* is the time "
         "taken by a process that only starts Python, or only imports numpy and scipy."
     )
     seconds = {row["what"]: row["seconds"] for row in rows if done(row)}
     lines = [
         [
-            name.replace("at the defaults", "with the defaults"),
+            name.replace("at the defaults", "with the defaults").replace(
+                "code kept", "code cached"
+            ),
             number(taken),
             number(seconds.get(LEAST.get(name, ""))),
         ]

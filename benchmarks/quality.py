@@ -27,7 +27,7 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         "clustering of the concatenated views, each scaled to [0, 1] (word counts: rows scaled to "
         "length one) and divided by its total standard deviation; `sklearn_spectral_our_scaling` "
         "is the same method after RMGL's "
-        '`scale="auto"`. A method that ran out of time scores 0 in the mean and is ranked last. '
+        '`scale="auto"`. A method that timed out scores 0 in the mean and is ranked last. '
         "`leiden_multiplex` chooses the number of clusters itself."
     )
     if common != datasets:
@@ -183,8 +183,8 @@ def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         "The table shows the NMI and, in parentheses, how it differs from the NMI on the plain "
         "data. The modified data have an additional view with 50 columns of noise; one row in a "
-        "hundred moved in every view by ten standard deviations of each column; one row in ten "
-        "repeated; or one row in five empty in each view. All values are means over draws."
+        "hundred shifted in every view by ten standard deviations of each column; one row in ten "
+        "duplicated; or one row in five empty in each view. All values are means over draws."
     )
     apart = ("number", few_rows.CHANGE)  # shown in separate tables
     kept = [row for row in rows if done(row) and row["change"] not in apart]
@@ -304,8 +304,8 @@ def cell_of(rows: list[Row]) -> str:
 def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Networks"
     yield (
-        "RMGL runs with its defaults on the words and the links as networks (`rmgl.Network`, also "
-        "with `learn=True`), on the words and the links as features, or on the words alone. "
+        "RMGL runs with its defaults on the words, with the links passed as networks "
+        "(`rmgl.Network`, also with `learn=True`) or as features, or on the words alone. "
         "SC-ML, multiplex Leiden and spectral clustering of the sum of all networks use the "
         "networks and the 15-nearest-neighbor graph of the words. In webkb, the networks connect "
         "pages that link to the same pages. The following data sets are multiplex networks without "

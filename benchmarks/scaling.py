@@ -46,7 +46,7 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
     missing = [row for row in rows if not done(row)]
     if missing:
         what = (f"- {row['method']}, {row['size']:,} rows: {row['status']}" for row in missing)
-        yield "What did not run:\n\n" + "\n".join(what)
+        yield "Runs that did not finish:\n\n" + "\n".join(what)
     figures.scale(pictured(chosen), output / "performance_scale.png")
     yield "![Seconds by stage against N](images/performance_scale.png)"
 

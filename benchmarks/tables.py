@@ -8,8 +8,8 @@ from benchmarks.results import Row
 
 GIB = 1 << 30
 MARKS = {
-    "timeout": "out of time",
-    "skipped: out of time": "out of time",
+    "timeout": "timed out",
+    "skipped: out of time": "timed out",
     "skipped: needs": "too little memory",
     "skipped": "skipped",
     "failed": "failed",
@@ -60,7 +60,7 @@ def failures(rows: Iterable[Row]) -> Iterable[str]:
         f"- {row['method']} on {row['dataset']}: {row['status']}" for row in rows if not done(row)
     ]
     if found:
-        yield "What did not run:\n\n" + "\n".join(found)
+        yield "Runs that did not finish:\n\n" + "\n".join(found)
 
 
 def table(head: list[str], lines: list[list[Any]]) -> str:

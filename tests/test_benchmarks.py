@@ -315,7 +315,7 @@ def test_the_calibration_of_numbers_counts_public_sets(importable):
     assert "| high | 2 | 50% | 100% | 50% |" in page
     assert "| low | 1 | 100% | 0% | 0% |" in page
     assert "| all | 3 | 67% | 67% | 33% |" in page
-    assert "For 0 of 1 clouds without clusters, the confidence" in page
+    assert "is high for 0 of 1 data sets without clusters" in page
     assert "For 1 of 1 generated sets of complementary views" in page
 
 

@@ -41,8 +41,8 @@ def find_rule(field: str, rule: str | Rule, known: Mapping[str, Rule]) -> Rule:
         return rule
     if rule not in known:
         raise ValueError(
-            f"policy: {field}={rule!r} is not known: use one of {', '.join(map(repr, known))}, "
-            "or a function"
+            f"policy: {field}={rule!r} is not recognized: use one of "
+            f"{', '.join(map(repr, known))}, or a function"
         )
     return known[rule]
 

@@ -253,7 +253,8 @@ def test_built_in_rules_can_be_given_as_functions(field, known, noisy_views):
 )
 def test_an_unknown_rule_is_named(field, known, noisy_views):
     with pytest.raises(
-        ValueError, match=rf"policy: {field}='best' is not known: use one of {known}, or a function"
+        ValueError,
+        match=rf"policy: {field}='best' is not recognized: use one of {known}, or a function",
     ):
         fit(noisy_views, Policy(**{field: "best"}), n_clusters="auto")
 

@@ -178,7 +178,7 @@ def test_layer_speaks_networkx_and_laplacian(rng):
         ({"alpha": np.nan}, "alpha=nan for view 'layer'"),
         (
             {"alpha": 1, "solver": "simplex"},
-            "solver='simplex' is not known: use one of 'newton', 'dual-ascent'",
+            "solver='simplex' is not recognized: use one of 'newton', 'dual-ascent'",
         ),
         ({"alpha": 1, "scale": "log"}, "scale='log' for view 'layer' is unknown"),
         ({"alpha": 1, "start": np.zeros(3)}, "start must hold 10 finite numbers"),

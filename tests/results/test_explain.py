@@ -192,7 +192,7 @@ def test_only_rows_that_the_fit_did_not_see():
     views, _ = planted_views()
     observed = np.column_stack([np.arange(90) % 2 == 0, np.arange(90) % 2 == 1])
     model = RMGL(3, alpha=1.0, beta=1.0, random_state=0).fit(views, observed=observed)
-    with pytest.raises(ValueError, match="none of the views from the fit has an observed row"):
+    with pytest.raises(ValueError, match="none of the views of the fit has observed rows"):
         model.explain(views, observed=~observed)
 
 

@@ -36,7 +36,7 @@ def test_the_reason_says_how_often_such_ranges_held_the_number_of_classes(silhou
     inside, answers = calibration()[word]
     assert reason_of(number) == (
         f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
-        f"{answers} ranges with this confidence included the number of classes"
+        f"the {answers} ranges with this confidence included the number of classes"
     )
 
 

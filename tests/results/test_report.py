@@ -270,7 +270,8 @@ def test_the_text_gives_the_second_answers():
         "0.99 on four fifths of the entities, 0.50 without the rna layer, 1.00 without the "
         "protein layer, 0.25 with the nearest-neighbor graph alone."
     )
-    assert f"Agreement with quick refits (1: identical): {agreements}" in text
+    how = "(1: identical; a refit without one layer keeps all others)"
+    assert f"Agreement with quick refits {how}: {agreements}" in text
     assert "the nearest-neighbor graph alone" not in str(report(refits=Refits(0.987)))
     assert "quick refits" not in str(report())
 

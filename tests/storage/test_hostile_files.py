@@ -167,9 +167,9 @@ def test_files_without_a_common_id_are_refused_as_in_the_library(
     assert cluster(*files, "--id", "id", "--align", how, "-o", tmp_path / "out") == 2
     line = refusal(
         capsys,
-        "view 'b' has no row label in common"
+        "view 'b' has no row labels in common"
         if how == "inner"
-        else "view 'a' has no row label in common",
+        else "view 'a' has no row labels in common",
         hint,
     )
     tables = {path.stem: pd.read_csv(path, dtype={"id": str}).set_index("id") for path in files}

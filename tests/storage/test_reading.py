@@ -247,7 +247,7 @@ def test_inspect_says_what_files_are_taken_for(tmp_path, capsys):
         "sex: category (text with 2 distinct values: F, M; distance 0 if equal, else 1)",
         "site: left out (constant: 'Ulm' in all rows)",
         "missing: 1 of 40 cells (2.5%), in 1 row\n",
-        "scale: minmax (numeric columns: no square roots, because",
+        "scale: minmax (numeric columns: no square-root transform, because",
         "note: column 'patient' looks like row ids or free text: if it identifies the rows, use --id patient",
         "view 'counts'",
         "scale: hellinger (no negative entries, ",

@@ -77,7 +77,7 @@ def test_report_says_what_each_column_was_taken_for():
     )
     text = str(report)
     for sentence in (
-        "Scale: clinic: minmax (numeric columns: no square roots, because the columns are not "
+        "Scale: clinic: minmax (numeric columns: no square-root transform, because the columns are not "
         "strongly skewed",
         "Column: clinic: 1 numeric column: age.",
         "Column: clinic: 1 Boolean column: smoker.",

@@ -294,7 +294,7 @@ ERRORS = {
         {"a": pd.DataFrame(A, index=range(20)), "b": pd.DataFrame(A, index=range(30, 50))},
         {"align": "inner"},
         {},
-        r"view 'b' has no row label in common",
+        r"view 'b' has no row labels in common",
     ),
 }
 
@@ -311,7 +311,9 @@ def test_labels_that_tie_nothing_together_are_refused():
         "a": pd.DataFrame(A, index=range(100, 120)),
         "b": pd.DataFrame(A, index=map(str, range(100, 120))),
     }
-    with pytest.raises(ValueError, match="view 'a' has no row label in common with any other view"):
+    with pytest.raises(
+        ValueError, match="view 'a' has no row labels in common with any other view"
+    ):
         RMGL(3, align="outer").fit(tables)
     labels = [f"c{row}" for row in range(20)]
     tables = {"a": pd.DataFrame(A, index=labels), "b": pd.DataFrame(A, index=labels)}

@@ -198,8 +198,8 @@ def test_zeros_that_a_sparse_view_stores_are_zeros():
             "unit",
             "1.0% of the nonzero entries negative, 90% zeros, 100 columns: weighted counts",
         ),
-        (900, 90, "minmax", "no square roots, because some entries are negative"),
-        (600, 100, "minmax", "no square roots, because some entries are negative"),
+        (900, 90, "minmax", "no square-root transform, because some entries are negative"),
+        (600, 100, "minmax", "no square-root transform, because some entries are negative"),
     ],
 )
 def test_a_single_negative_entry_decides(n_zeros, n_columns, scale, reason, kind):
@@ -229,7 +229,9 @@ def test_weighted_counts_have_few_negative_entries(n_zeros, n_columns, n_negativ
         f"{share:.1%} of the nonzero entries negative, {zeros:.0%} zeros, {n_columns} columns: "
         "weighted counts"
     )
-    assert reason == (said if weighted else "no square roots, because some entries are negative")
+    assert reason == (
+        said if weighted else "no square-root transform, because some entries are negative"
+    )
     found = Views.of([kind(X)]).scaled("auto").matrices[0]
     np.testing.assert_allclose(
         squared_distances(found), squared_distances(slow(name, X)), rtol=1e-9, atol=1e-12
@@ -267,7 +269,7 @@ def test_the_median_decides_and_constant_columns_have_no_say():
     assert choose_scale(np.hstack([skewed, *[np.full((100, 1), 7.0)] * 5]))[0] == "root"
     assert choose_scale(np.full((100, 3), 7.0)) == (
         "minmax",
-        "no square roots, because the columns are not strongly skewed: median skewness 0.0",
+        "no square-root transform, because the columns are not strongly skewed: median skewness 0.0",
     )
 
 

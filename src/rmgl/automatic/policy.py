@@ -59,7 +59,7 @@ class Verdict:
     clusters is measured.
     """
     dominant_weight: float = ranged(0.8, 0.0, 1.0)
-    """Weight of a view above which the report notes that the other views hardly count."""
+    """Weight of a view above which the report notes that the other views hardly matter."""
     same_answer: float = ranged(0.7, 0.0, 1.0)
     """Agreement between a quick refit and the fit; below this value, the report notes that they
     differ."""

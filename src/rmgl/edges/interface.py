@@ -39,7 +39,7 @@ OwnCosts: TypeAlias = Any
 class Costs(Protocol):
     """Numbers >= 0 for the candidate pairs of one store, in the store's own format.
 
-    Costs of the same store can be added, subtracted and multiplied, with one another and with
+    Costs from the same store can be added to, subtracted from and multiplied by one another and
     numbers.
     """
 

@@ -69,9 +69,9 @@ def within(
 ) -> Pairs:
     """Find all pairs of rows of two blocks with squared distance below s_i s_j (r_i + r_j).
 
-    If `other` is None, both rows are in one block. With `chosen`, at least one of the two is among
-    the chosen rows of its block, which are at ascending positions. A pair of rows in the same block
-    may occur in both orders.
+    If `other` is None, both rows are in the same block. With `chosen`, at least one of the two is
+    among the chosen rows of its block, whose positions are in ascending order. A pair of rows in
+    the same block may occur in both orders.
     """
     ours, theirs = reach
     options = (rounding, in_parts, check)

@@ -117,6 +117,6 @@ def find_solver(solver: str) -> Solver:
     """Return the solver with this name."""
     if not isinstance(solver, str) or solver not in SOLVERS:
         raise ValueError(
-            f"solver={solver!r} is not known: use one of {', '.join(map(repr, SOLVERS))}"
+            f"solver={solver!r} is not recognized: use one of {', '.join(map(repr, SOLVERS))}"
         )
     return SOLVERS[solver]

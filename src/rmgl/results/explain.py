@@ -268,7 +268,7 @@ def check_same_entities(fitted: Views, views: Views) -> Views:
     ]
     if not any(rows.size for rows in present):
         raise ValueError(
-            "none of the views from the fit has an observed row; pass at least one of them"
+            "none of the views of the fit has observed rows; pass at least one of them"
         )
     return views.with_fields("entities", present)
 

@@ -34,7 +34,7 @@ class Finding:
     --------
     >>> finding = Finding("view dominates", "poor", "rna", {"weight": 0.97})
     >>> finding.sentence
-    "view 'rna' has 97% of the weight, so the other views hardly count"
+    "view 'rna' has 97% of the weight, so the other views hardly matter"
     """
 
     kind: str
@@ -295,7 +295,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "was not possible"
     ).format,
     "view dominates": (
-        "view {subject!r} has {weight:.0%} of the weight, so the other views hardly count"
+        "view {subject!r} has {weight:.0%} of the weight, so the other views hardly matter"
     ).format,
     "one cluster": "there is only one cluster, so there is nothing to compare".format,
     "clusters too small to resample": (
@@ -323,7 +323,10 @@ SENTENCES: dict[str, Callable[..., str]] = {
 """Sentence for each kind of finding: a function of the subject, the numbers and the words."""
 
 _LAYERS = ("Layers: {}.", "; ")
-_SECOND_ANSWERS = ("Agreement with quick refits (1: identical): {}.", ", ")
+_SECOND_ANSWERS = (
+    "Agreement with quick refits (1: identical; a refit without one layer keeps all others): {}.",
+    ", ",
+)
 TOGETHER: dict[str, tuple[str, str]] = {
     "layers exact": _LAYERS,
     "layers exact on given pairs": _LAYERS,

@@ -23,7 +23,7 @@ def reason_of(number: NumberOfClusters) -> str:
     inside, answers = known
     return (
         f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
-        f"{answers} ranges with this confidence included the number of classes"
+        f"the {answers} ranges with this confidence included the number of classes"
     )
 
 

@@ -55,7 +55,7 @@ class EdgeList:
 def read_edge_list(path: Path) -> EdgeList:
     """Read a .csv, .tsv or .txt file with one edge per line: two ids and, if present, a weight.
 
-    Separators, encodings, decimal commas and compression are recognized as in tables. In .txt
+    Separators, encodings, decimal commas and compression are detected as in tables. In .txt
     files, spaces are separators as well.
     """
     check_inputs([path])

@@ -30,10 +30,10 @@ def node_attributes(
 def layers_to_networkx(
     layers: Sequence[Layer], nodes: Mapping[str, Sequence[Any]], *, numbered: bool = False
 ) -> Any:
-    """Return a `networkx.MultiGraph` on the rows 0 to N-1, with the attributes in `nodes`.
+    """Return a `networkx.MultiGraph` on rows 0 to N-1, with the attributes in `nodes`.
 
-    Edges have the attributes `layer` and `weight`, and the name of the layer as key (or their
-    number, if `numbered`).
+    Each edge has the attributes `layer` and `weight`. Its key is the name of the layer, or the
+    number of the edge if `numbered`.
 
     Examples
     --------

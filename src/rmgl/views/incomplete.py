@@ -99,7 +99,7 @@ def _in_all(rows: Mapping[str, dict[Any, int]], labels: Labels) -> list[Any]:
         together = [label for label in together if label in known]
         if not together:
             raise ValueError(
-                f"align='inner': view {name!r} has no row label in common with the views before "
+                f"align='inner': view {name!r} has no row labels in common with the views before "
                 f"it{lookalike_hint(labels)}: check the labels"
             )
     return together
@@ -116,7 +116,7 @@ def check_shared_labels(labels: Labels) -> None:
     for name, keys in known.items() if len(known) > 1 else ():
         if all(keys.isdisjoint(known[other]) for other in known if other != name):
             raise ValueError(
-                f"align='outer': view {name!r} has no row label in common with any other "
+                f"align='outer': view {name!r} has no row labels in common with any other "
                 "view, so its rows cannot be matched: check that "
                 f"all views use the same labels{lookalike_hint(labels)}"
             )
@@ -145,8 +145,8 @@ def lookalikes(labels: Labels) -> list[tuple[LabelInView, LabelInView]]:
 
 
 def plain_form(label: Any) -> str:
-    """Return a label without surrounding spaces and, if it is a number, leading zeros and final
-    ".0".
+    """Return a label without surrounding spaces and, if it is a number, without leading zeros
+    and a trailing ".0".
 
     Examples
     --------

@@ -267,13 +267,16 @@ def choose_scale_by(
         signs = f"{n_negative / n_nonzero:.1%} of the nonzero entries negative"
         return "unit", f"{signs}, {size}: weighted counts"
     if n_negative:
-        return "minmax", "no square roots, because some entries are negative"
+        return "minmax", "no square-root transform, because some entries are negative"
     skewness = median_skewness()
     measured = f"median skewness {skewness:.1f}"
     if skewness > SKEWED:
         why = "no entry is negative and the columns are strongly skewed"
-        return "root", f"square roots, because {why}: {measured}"
-    return "minmax", f"no square roots, because the columns are not strongly skewed: {measured}"
+        return "root", f"square-root transform, because {why}: {measured}"
+    return (
+        "minmax",
+        f"no square-root transform, because the columns are not strongly skewed: {measured}",
+    )
 
 
 def choose_mixed(X: Matrix, encoding: Encoding) -> tuple[str, str]:
