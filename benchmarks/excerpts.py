@@ -128,6 +128,20 @@ def sizes(rows: Rows) -> Iterable[str]:
         lines.append([f"{size:,}", *cells])
     if lines:
         yield table(["rows", "exact (the default)", '`candidates="approximate"`'], lines)
+        yield from worthwhile(by_case)
+
+
+def worthwhile(by_case: dict[tuple[int, str], Row]) -> Iterable[str]:
+    """From how many rows approximate neighbors save time."""
+    least = None
+    for size in sorted({size for size, _ in by_case}, reverse=True):
+        exact, quick = (by_case.get((size, name)) for name in (OURS, "rmgl_approximate"))
+        if exact and quick and done(exact) and done(quick):
+            if quick["seconds"] >= exact["seconds"]:
+                break
+            least = size
+    if least is not None:
+        yield f"Approximate neighbors save time from {least:,} rows on."
 
 
 def networks(rows: Rows) -> Iterable[str]:

@@ -319,6 +319,23 @@ def test_the_calibration_of_numbers_counts_public_sets(importable):
     assert "For 1 of 1 generated sets of complementary views" in page
 
 
+def test_the_page_says_from_which_size_approximate_neighbors_save_time(importable):
+    from benchmarks.excerpts import OURS, worthwhile
+
+    def cases(*pairs):
+        return {
+            (10**at, method): {"status": "ok", "seconds": seconds}
+            for at, pair in enumerate(pairs)
+            for method, seconds in zip((OURS, "rmgl_approximate"), pair, strict=True)
+        }
+
+    from_hundred = ["Approximate neighbors save time from 100 rows on."]
+    assert list(worthwhile(cases((2, 1), (1, 1), (2, 1), (3, 1)))) == from_hundred
+    assert list(worthwhile(cases((2, 1), (1, 2)))) == list(worthwhile({})) == []
+    unfinished = cases((1, 2), (1, 2), (2, 1)) | {(1000, OURS): {"status": "timeout"}}
+    assert list(worthwhile(unfinished)) == from_hundred
+
+
 def timing(dataset, method, seconds, nmi=0.5, status="ok"):
     facts = {"n_passes": 7.0, "n_iter": 2, "later": {"report": 0.5}}
     row = {
