@@ -1,50 +1,20 @@
 """The table of goals in CONTRIBUTING.md: each goal, the measured value, and why it is missed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.goal import Goal
 from benchmarks.neighbors import ALL_THREADS, ONE_THREAD, described
 from benchmarks.proportions import compare, median
+from benchmarks.quality_goals import quality_goals
 from benchmarks.reasons import REASONS
 from benchmarks.results import Row
 from benchmarks.sparse_views import times_input
-from benchmarks.tables import GIB, commits, done, number, table
+from benchmarks.tables import GIB, done, number, table
 
 Rows = dict[str, list[Row]]
 """Rows by suite."""
 N_SETS = 18
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A goal, and the value to compare with it, which may be at most `most`."""
-
-    text: str
-    command: str
-    most: float
-    value: float | None = None
-    figure: str = ""
-    """The value as text."""
-    rows: tuple[Row, ...] = ()
-    lacks: str = ""
-    """What has not been measured yet."""
-
-    @property
-    def verdict(self) -> str:
-        if self.value is None:
-            return "not measured"
-        if self.lacks:
-            return f"incomplete: {self.lacks}"
-        if self.value <= self.most:
-            return "met"
-        return f"missed: {self.value / self.most:.2f} times the goal"
-
-    def line(self) -> list[str]:
-        """The row of the goal in the table."""
-        verdict = self.verdict if self.value is None else f"**{self.verdict}**"
-        state = commits(self.rows) if self.rows else ""
-        return [self.text, f"`{self.command}`", self.figure, verdict, state]
 
 
 def ledger(rows: Rows) -> Iterable[str]:
@@ -71,6 +41,7 @@ def goals(rows: Rows) -> Iterable[Goal]:
     yield from sparse_goals(found.get("sparse", []))
     yield from startup_goals(found.get("startup", []))
     yield from practice_goals(found.get("practice", []))
+    yield from quality_goals(found)
 
 
 def first(rows: list[Row], **fields: Any) -> Row | None:

@@ -424,6 +424,38 @@ def test_goals_tell_what_was_measured_and_by_how_much_they_are_missed(importable
     assert "it is met" not in page
 
 
+def test_goals_for_scores_tell_what_is_below_them(importable):
+    from benchmarks.goals import goals
+
+    def rated(trust, *scores):
+        return [
+            {"status": "ok", "commit": "a", "dataset": "x", "trust": trust, "ari": ari}
+            for ari in scores
+        ]
+
+    def number(name, chosen, least, most, confidence="low"):
+        found = {"chosen": chosen, "range": [least, most], "confidence": confidence}
+        row = {"dataset": name, "part": "all", "status": "ok", "commit": "a", "n_clusters": 4}
+        return row | found
+
+    stored = {
+        "trust": rated("good", 0.9, 0.2) + rated("fair", 0.3) + rated("poor", 0.1),
+        "numbers": [number("a", 4, 3, 5, "high"), number("b", 9, 8, 9, "high")],
+    }
+    found = {goal.text: goal for goal in goals(stored)}
+    rating = "Results rated {} better than {} ones by 0.2 in adjusted Rand index".format
+    assert found[rating("good", "fair")].figure == "0.55 and 0.30"
+    assert found[rating("good", "fair")].verdict == "met"
+    assert found[rating("fair", "poor")].value == pytest.approx(0.2)
+    wrong = found["No result below 0.3 rated good"]
+    assert (wrong.figure, wrong.verdict) == ("1 of 2", "missed")
+    assert found["No result above 0.8 rated poor"].verdict == "met"
+    inside = found["Number of classes in the range for 80% of them"]
+    assert (inside.figure, inside.verdict) == ("1 of 2", "missed: 0.62 times the goal")
+    sure = found["Chosen number always near that of classes if the confidence is high"]
+    assert (sure.figure, sure.verdict) == ("1 of 2", "missed")
+
+
 def test_excerpts_are_written_between_their_marks(importable, tmp_path):
     from benchmarks import excerpts
 
