@@ -26,7 +26,8 @@ NUMBERS = (
 )
 SMALL_STUDIES = (
     "With 60 rows, the difference between the two methods varies between draws by more than the "
-    "goal. It is large on words and networks and small where both methods find nearly all classes."
+    "goal. It is largest on word counts and networks, and small where both methods find nearly all "
+    "classes."
 )
 TIMES_SPECTRAL = "times the time of spectral clustering"
 

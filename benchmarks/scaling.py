@@ -133,6 +133,7 @@ def certificate_table(rows: list[Row]) -> str:
     lines = []
     for row in rows:
         layers = row["extra"]["layers"]
+        recalls = [layer["recall"] for layer in layers if layer.get("recall") is not None]
         lines.append(
             [
                 f"{row['n']:,}",
@@ -143,6 +144,7 @@ def certificate_table(rows: list[Row]) -> str:
                 row["extra"]["n_iter"],
                 f"{row['extra']['eigen_residual']:.0e}",
                 f"{row['nmi']:.3f}",
+                f"{min(recalls):.4f}" if recalls else "",
             ]
         )
     head = [
@@ -154,5 +156,6 @@ def certificate_table(rows: list[Row]) -> str:
         "rounds",
         "eigen-residual",
         "NMI",
+        "smallest recall",
     ]
     return table(head, lines)
