@@ -47,6 +47,7 @@ REASONS: dict[str, str] = {
         ),
         SEARCHES,
     ),
+    "10,000 documents in two sparse views no slower than spectral clustering, one thread": SEARCHES,
     "1,000,000 rows with the defaults in at most 9 GiB": (
         "The candidate lists of all layers are in memory at the same time while RMGL learns the "
         "layers."
