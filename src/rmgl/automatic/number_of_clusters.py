@@ -237,9 +237,7 @@ class NumberOfClusters:
 
     @property
     def table(self) -> list[dict[str, object]]:
-        """Resolutions as rows with K, score, modularity, silhouette, stability and eigengap (None
-        if unknown), and a plain sentence.
-        """
+        """Resolutions: K, score, modularity, silhouette, stability, eigengap, and a sentence."""
         shown = [self.chosen] if self.resolutions is None else self.resolutions.tolist()
         return [self._row(k) | {"sentence": self._sentence(k)} for k in shown]
 
@@ -360,9 +358,7 @@ def evidence_of(cuts: Cuts, numbers: Counting) -> NumberOfClusters:
 
 
 def worth_resampling(number: NumberOfClusters) -> list[int]:
-    """Return the best numbers in the range, and the best peaks of the score on each side of the
-    chosen number.
-    """
+    """Return the best numbers in the range, and the best peaks on each side of the chosen one."""
     candidates, score = number.candidates, number.score
     ranked = [int(candidates[at]) for at in np.argsort(-score, kind="stable")]
     rivals = [k for k in ranked if k in number.rivals]

@@ -116,10 +116,7 @@ def _blas() -> ThreadpoolController:
 
 @lru_cache(maxsize=1)
 def _openmp(n_modules: int) -> ThreadpoolController:
-    """Return the thread pools of all OpenMP libraries. A new module may add one.
-
-    Finding them takes milliseconds, so they are cached until the number of modules changes.
-    """
+    """Return the thread pools of all OpenMP libraries, to which each new module may add."""
     return ThreadpoolController().select(user_api="openmp")
 
 

@@ -225,9 +225,8 @@ def check_view(
     """Check one view and convert it to numbers. Errors name the view.
 
     Rows that are not `observed`, or are NaN in every column, are treated as missing from the view.
-    Table columns that are not numeric are encoded, with the `encoding` of another table if
-    specified, or else with a new one. In `new` rows of a fitted view, columns without any value
-    count as missing.
+    Columns that are not numeric are encoded, with `encoding` if specified, or else with a new one.
+    In `new` rows of a fitted view, columns without any value count as missing.
     """
     if getattr(X, "ndim", 0) == 2 and not X.shape[1]:
         raise ValueError(  # same wording as scikit-learn

@@ -27,19 +27,14 @@ Vector = NDArray[np.float64]
 @record
 @dataclass(frozen=True)
 class Scaler:
-    """A fitted scaling of a view, with up to three steps.
-
-    It takes square roots, computes (x / largest - shift) / span in each column, and scales rows to
-    length one.
+    """A fitted scaling of a view: it takes square roots, computes (x / largest - shift) / span in
+    each column, and scales rows to length one.
     """
 
     name: str
     roots: bool = False
     largest: Vector | None = None
-    """First divisor of each column: its largest absolute value, to prevent overflow.
-
-    None if columns are not scaled.
-    """
+    """Largest absolute value of each column, divided by first to prevent overflow, or None."""
     shift: Vector | None = None
     span: Vector | None = None
     """Second divisor of each column. Infinite for a constant column, which becomes zero."""
