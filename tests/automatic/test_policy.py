@@ -314,7 +314,7 @@ def test_a_saved_model_has_the_names_of_functions(noisy_views, tmp_path):
         loaded.predict_proba(noisy_views), model.predict_proba(noisy_views)
     )
     with pytest.raises(
-        ValueError, match=r"policy: consensus='.*where_there_are_three' is not known"
+        ValueError, match=r"policy: consensus='.*where_there_are_three' is not recognized"
     ):
         clone(loaded).fit(noisy_views)
     assert_same(clone(loaded).set_params(policy=policy).fit(noisy_views), model)

@@ -156,7 +156,7 @@ NAMES = [f"x{row}" for row in range(30)]
             list(map(str, range(30))),
             "'000' in view 'a' and '0' in view 'b'",
         ),
-        (NAMES, [f"y{row}" for row in range(30)], "no row label in common"),
+        (NAMES, [f"y{row}" for row in range(30)], "no row labels in common"),
     ],
 )
 @pytest.mark.parametrize("how", ["outer", "inner"])
@@ -173,7 +173,7 @@ def test_files_without_a_common_id_are_refused_as_in_the_library(
         hint,
     )
     tables = {path.stem: pd.read_csv(path, dtype={"id": str}).set_index("id") for path in files}
-    with pytest.raises(ValueError, match="no row label in common") as refused:
+    with pytest.raises(ValueError, match="no row labels in common") as refused:
         RMGL(2, align=how).fit(tables)
     assert line == f"rmgl: {refused.value}"
 
@@ -229,7 +229,7 @@ def test_new_rows_are_not_doubled_by_ids_that_differ_in_spaces(two_blocks, tmp_p
     two_tables(tmp_path, two_blocks, NAMES, [f"{name} " for name in NAMES])
     capsys.readouterr()
     assert run("predict", tmp_path / "m.rmgl", *files, "--id", "id", "-o", tmp_path / "p.csv") == 2
-    refusal(capsys, "no row label in common", "'x0' in view 'a' and 'x0 ' in view 'b'")
+    refusal(capsys, "no row labels in common", "'x0' in view 'a' and 'x0 ' in view 'b'")
 
 
 # Old results and inputs survive
