@@ -76,13 +76,26 @@ def measure(name: str, change: str, draw: int, method: str) -> Row:
     }
 
 
-def section(rows: list[Row], output: Path) -> Iterable[str]:
+def by_set(rows: list[Row]) -> dict[str, list[np.ndarray]]:
+    """NMI of RMGL and of spectral clustering in every draw, by data set."""
     score = {
         (row["dataset"], row["draw"], row["method"]): row["nmi"]
         for row in rows
         if done(row) and row["change"] == CHANGE
     }
-    datasets = list(dict.fromkeys(name for name, _, _ in score))
+    draws: dict[str, list[int]] = {}
+    for name, draw, method in score:
+        if method == METHODS[0]:
+            draws.setdefault(name, []).append(draw)
+    return {
+        name: [np.array([score[name, draw, m] for draw in own]) for m in METHODS]
+        for name, own in draws.items()
+    }
+
+
+def section(rows: list[Row], output: Path) -> Iterable[str]:
+    found = by_set(rows)
+    datasets = list(found)
     if not datasets:
         return
     yield "## Small studies"
@@ -94,12 +107,10 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         f"{LOSS}."
     )
     lines, apart = [], []
-    for name in datasets:
-        draws = [draw for other, draw, method in score if (other, method) == (name, METHODS[0])]
-        ours, theirs = (np.array([score[name, draw, m] for draw in draws]) for m in METHODS)
+    for name, (ours, theirs) in found.items():
         apart.append(ours - theirs)
         means = (f"{values.mean():.3f}" for values in (theirs, ours))
-        lines.append([name, len(draws), *means, *spread(apart[-1])])
+        lines.append([name, len(ours), *means, *spread(apart[-1])])
     of_sets = np.array([values.mean() for values in apart])
     losses = np.mean([np.mean(values < -LOSS) for values in apart])
     last = [f"{of_sets.mean():+.3f}", f"{of_sets.std():.3f}", f"{losses:.0%}"]
