@@ -197,7 +197,9 @@ def layers(rows: Rows) -> Iterable[str]:
             if (method, own_regime) == ("dual_ascent", regime)
         ]
         if both:
-            ratios.append(f"{np.exp(np.mean(np.log(both))):.0f} times as long on {kind} layers")
+            ratios.append(
+                f"{_times(float(np.exp(np.mean(np.log(both)))))} as long on {kind} layers"
+            )
     yield paragraph(
         f"Learning a layer of {largest:,} nodes to a KKT residual of 1e-6 takes {min(own):.2f} to "
         f"{max(own):.2f} s. The paper's dual ascent takes {' and '.join(ratios)} (geometric means)."
@@ -280,3 +282,14 @@ EXCERPTS: dict[str, tuple[tuple[str, ...], Callable[[Rows], Iterable[str]]]] = {
     "networks": (("docs/networks.md",), networks),
 }
 """Pages that contain each excerpt, and the function that generates it, by the name in the marks."""
+
+
+def _times(ratio: float) -> str:
+    """Write a ratio in words.
+
+    Examples
+    --------
+    >>> _times(2.32), _times(169.2)
+    ('about twice', '169 times')
+    """
+    return "about twice" if round(ratio) == 2 else f"{ratio:.0f} times"

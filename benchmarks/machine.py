@@ -48,8 +48,8 @@ def startup_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Starting up"
     yield (
         "Each row is a fresh process. Commands are timed from start to finish. Fits use 2000 rows; "
-        "their times do not include imports. *First fit* consists of two fits with "
-        "user-supplied candidates, one over all pairs and one over neighbor lists. The package "
+        "their times do not include imports. *First fit* is the total time of two fits "
+        "on small data, one over all pairs and one over neighbor lists. The package "
         "caches its compiled loops, so it compiles them only once. *Without rmgl* is the time "
         "taken by a process that only starts Python, or only imports numpy and scipy."
     )

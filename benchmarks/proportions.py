@@ -108,7 +108,7 @@ def section(rows: list[Row], output: Path, rates: Rates) -> Iterable[str]:
         "`RMGL(n_clusters=K, random_state=0, n_jobs=1).fit_predict(views)`, compared with "
         'scikit-learn\'s `SpectralClustering(n_clusters=K, affinity="nearest_neighbors", '
         "random_state=0).fit_predict(table)` on one table that contains all views. Before the "
-        "timing starts, this table is scaled in the same way as RMGL scales the views. *Report* is "
+        "timing starts, this table is scaled the same way RMGL scales the views. *Report* is "
         "the time taken by the first access to `report_`, which refits the model several times. "
         "Each time is the median over several fresh processes with one call each; the two methods "
         "take turns. *Passes* is the number of passes over the candidate edges in the final solve, "

@@ -62,7 +62,7 @@ def times_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Whole fits"
     yield (
         "The table shows how many seconds each method in [quality](quality.md) takes with its "
-        "defaults and one thread, on the data sets that all methods ran on. `mfeat` is the "
+        "defaults and one thread, on the data sets on which every method was run. `mfeat` is the "
         "handwritten digits, with 2000 rows in six views. These times are not comparable with "
         "those in the previous section: they come from a separate run, in which `sklearn_spectral` "
         "gets views scaled to [0, 1] and the time of `sklearn_spectral_our_scaling` includes the "

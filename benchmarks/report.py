@@ -117,7 +117,7 @@ def state_line(rows: list[Row]) -> str:
     """The commit of all rows, or a list of commits if there are several."""
     states = {row.get("commit") for row in rows}
     if len(states) == 1:
-        return f"All rows come from commit {states.pop()}."
+        return f"All measurements were made at commit {states.pop()}."
     return f"Rows by commit: {commits(rows)}."
 
 
@@ -151,7 +151,7 @@ def layer_section(rows: list[Row], output: Path) -> Iterable[str]:
         "The table shows the time, in seconds, needed to compute a layer from the data, including "
         "the distances, to a KKT residual of 1e-6. *Newton* is `learn_layer(X, alpha)`, which uses "
         "certified neighbor lists for sparse layers of 2000 nodes. A *pass* reads all candidate "
-        "pairs once. The other solvers pass over all pairs."
+        "pairs once. The other solvers read all pairs in each pass."
     )
     yield own_solvers(cells)
     for regime, title in (("paper", "the paper's alpha"), ("sparse", "about 15 edges per node")):

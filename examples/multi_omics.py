@@ -89,7 +89,7 @@ print(
 )
 print(
     f"{model.placed_.size} cells were placed after the fit. Verdict on "
-    f"the clusters: {model.report_.trust}."
+    f"the clusters: {model.report_.trust}"
 )
 print(
     "\n".join(f"The report warns: {warning}." for warning in model.report_.warnings)

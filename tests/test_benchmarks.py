@@ -225,7 +225,7 @@ def test_robustness_changes_the_data(tmp_path):
 def test_cells_are_removed_and_filled(measured):
     found = {row["method"]: row for row in rows(measured, "cells").values()}
     assert set(found) == {"complete", "rmgl", "mean", "knn", "drop"}
-    assert found["drop"]["status"] == "skipped: no column is left"
+    assert found["drop"]["status"] == "skipped: no columns remain"
     assert all(row["nmi"] > 0.5 for method, row in found.items() if method != "drop")
 
 

@@ -504,7 +504,7 @@ def test_layers_and_views_that_were_changed_after_they_were_made_are_refused(gua
         RMGL(3, random_state=0).fit(made)
     dense = Views.of(planted_views()[0])
     dense.matrices[0][3, 1] = np.nan
-    with pytest.raises(ValueError, match="view 'view 0' contains numbers that are not finite"):
+    with pytest.raises(ValueError, match="there are numbers in view 'view 0' that are not finite"):
         RMGL(3, random_state=0).fit(dense)
 
 

@@ -176,11 +176,11 @@ for row in found.number_.table:
 # %%
 # Quick refits and verdict: ``report_``
 # -------------------------------------
-# RMGL clusters the data again on four fifths of the entities, without each view, and from the
+# RMGL clusters the data again without a fifth of the entities, without each view, and from the
 # nearest neighbors alone. It compares these clusters with the result (1: identical clusters).
 
 refits = model.report_.refits
-print(f"{refits.resampled:.2f} on four fifths of the entities")
+print(f"{refits.resampled:.2f} without a fifth of the entities")
 for name, agreement in refits.without.items():
     print(f"{agreement:.2f} without the {name} layer")
 print(f"{refits.neighbors_only:.2f} from the nearest neighbors alone")

@@ -114,16 +114,16 @@ def sound_numbers(
         or values.dtype != np.float64
         or not values.dtype.isnative
     ):
-        raise Unsound(f"{what} is not an array of float64 numbers")
+        raise Unsound(f"an array of float64 numbers was expected for {what}")
     if values.ndim != len(shape) or any(
         want is not None and have != want for have, want in zip(values.shape, shape, strict=True)
     ):
         expected = tuple("any" if want is None else want for want in shape)
-        raise Unsound(f"{what} has shape {values.shape}, but {expected} was expected")
+        raise Unsound(f"shape {expected} was expected for {what}, but it is {values.shape}")
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any() or (values.size and values.min() < least):
         raise Unsound(
-            f"{what} contains numbers that are not "
+            f"there are numbers in {what} that are not "
             f"finite{'' if least == -np.inf else f' or are below {least:g}'}"
         )
     return np.ascontiguousarray(values)

@@ -90,7 +90,7 @@ def test_fields_that_a_record_had_once_are_left_out(tmp_path):
 def test_a_field_of_another_type_is_refused(tmp_path):
     path = written(tmp_path / "x", register(("name", str))("a"))
     register(("name", int))
-    with pytest.raises(ValueError, match="the name of a Sample has the wrong type"):
+    with pytest.raises(ValueError, match="wrong type of the name of a Sample"):
         read_archive(path, format="test")
 
 

@@ -283,7 +283,7 @@ def test_the_report_names_every_view_scale_and_warning():
         assert f"Scale: {view.name}: {view.scale} ({view.scale_reason})." in text
     for warning in report.warnings:
         assert f"Warning: {warning}" in text
-    assert "90 entities, 4 views, 3 clusters (given)." in text
+    assert "90 entities, 4 views, 3 clusters, as requested." in text
     assert "exact solutions over all pairs" in text
     assert [view.weight for view in report.views] == model.view_weights_.tolist()
 

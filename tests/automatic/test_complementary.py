@@ -198,7 +198,7 @@ def test_the_report_says_how_many_were_placed(placing_model):
     assert placing_model.report_.n_placed == 135
     assert placing_model.report_.n_rows == 450
     text = str(placing_model.report_)
-    assert text.startswith("450 entities, 2 views, 6 clusters (given).")
+    assert text.startswith("450 entities, 2 views, 6 clusters, as requested.")
     assert "135 entities are missing from a view." in text
     assert "learned without them, from the 315 other entities" in text
     assert not any("not connected" in warning for warning in placing_model.report_.warnings)

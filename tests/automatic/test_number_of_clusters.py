@@ -217,7 +217,7 @@ def test_once_time_is_over_the_best_number_so_far_is_taken():
     assert "stability not measured" in found.reason
     (row,) = found.table
     assert row["stability"] is None
-    assert "were not tested" in row["sentence"]
+    assert "stability not tested" in row["sentence"]
     found.check(120)
 
 
@@ -298,12 +298,12 @@ def test_coarser_and_finer_parts_stand_beside_the_chosen_ones(near, chosen):
     found.check(135)
     first, second = (row["sentence"] for row in found.table)
     assert first == (
-        f"3 clusters ({'chosen' if chosen == 3 else 'coarser'}) are recovered on four "
-        "fifths of the entities"
+        f"3 clusters ({'chosen' if chosen == 3 else 'coarser'}): recovered when a fifth of the "
+        "entities are left out"
     )
     assert second == (
-        f"9 clusters ({'chosen' if chosen == 9 else 'finer'}) are recovered on four fifths "
-        "of the entities"
+        f"9 clusters ({'chosen' if chosen == 9 else 'finer'}): recovered when a fifth of the "
+        "entities are left out"
     )
 
 
@@ -357,12 +357,15 @@ def test_the_evidence_as_a_dict_is_valid_json():
 
 @pytest.mark.parametrize(
     ("stability", "words"),
-    [(0.8, "are recovered"), (0.79, "are not reliably recovered"), (np.nan, "were not tested")],
+    [
+        (0.8, ": recovered when a fifth of the entities are left out"),
+        (0.79, ": not reliably recovered when a fifth of the entities are left out"),
+        (np.nan, ": stability not tested"),
+    ],
 )
 def test_the_table_says_how_stable_parts_are(stability, words):
     (row,) = evidence(stability=(1.0, 0.7, stability, 0.6, 0.5)).table
-    assert row["sentence"].startswith(f"4 clusters (chosen) {words}")
-    assert row["sentence"].endswith("on four fifths of the entities")
+    assert row["sentence"] == f"4 clusters (chosen){words}"
 
 
 def test_evidence_without_resolutions_has_a_table_of_the_chosen_number():
@@ -428,15 +431,15 @@ def test_the_chosen_number_is_always_in_its_range():
 )
 def test_confidence_has_its_conditions(changes, confidence):
     assert evidence(**changes).confidence == confidence
-    assert evidence(**changes).reason.endswith(f"confidence {confidence}")
+    assert evidence(**changes).reason.endswith(f"Confidence: {confidence}")
 
 
 def test_the_reason_says_the_range():
     reason = evidence().reason
-    assert "chosen from 2 to 6: modularity" in reason
-    assert "no other number fits about as well" in reason
+    assert "chosen from the range 2 to 6 (modularity" in reason
+    assert "No other number fits nearly as well" in reason
     many = evidence(modularity=(0.8,) * 5, silhouette=(0.9,) * 5)
-    assert "; 2 to 6 clusters fit about equally well" in many.reason
+    assert ". 2 to 6 clusters fit about equally well" in many.reason
 
 
 def test_numbers_a_fifth_away_are_no_others():

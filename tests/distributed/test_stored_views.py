@@ -36,7 +36,7 @@ def bad_inputs():
     yield "different rows", {"a": X, "b": X[:50]}, "view 'b' has 50 rows but view 'a' has 60"
     yield "not finite", {"a": infinite}, "view 'a'.*infin"
     yield "objects", {"a": np.full((60, 3), "x", dtype=object)}, "view 'a'"
-    yield "constant", {"a": np.ones((60, 2))}, "view 'a' is constant.*all its 60 rows"
+    yield "constant", {"a": np.ones((60, 2))}, "view 'a' is constant.*all of its 60 rows"
     yield "no views", {}, "no views were given"
 
 

@@ -127,10 +127,18 @@ ERRORS = {
     "alpha wrong length": (
         [A, A],
         {"alpha": [1, 2, 3]},
-        r"alpha has 3 entries for 2 views \['view_0', 'view_1'\]",
+        r"entries in alpha \(3\) is not the number of views \(2, \['view_0', 'view_1'\]\)",
     ),
-    "beta wrong length": ([A, A], {"beta": [1]}, r"beta has 1 entries for 2 views"),
-    "scale wrong length": ([A], {"scale": ["unit", "none"]}, r"scale has 2 entries for 1 views"),
+    "beta wrong length": (
+        [A, A],
+        {"beta": [1]},
+        r"entries in beta \(1\) is not the number of views \(2",
+    ),
+    "scale wrong length": (
+        [A],
+        {"scale": ["unit", "none"]},
+        r"entries in scale \(2\) is not the number of views \(1",
+    ),
     "alpha unknown name": (
         {"a": A},
         {"alpha": {"a": 1, "z": 2}},
@@ -158,12 +166,12 @@ ERRORS = {
     "constant view": (
         {"a": A, "b": np.ones((20, 4))},
         {},
-        r"view 'b' is constant after scale='minmax': all its 20 rows are equal.*leave it out",
+        r"view 'b' is constant after scale='minmax': all of its 20 rows are equal.*leave it out",
     ),
     "constant unscaled": (
         [np.full((20, 2), 7.0)],
         {"scale": "none"},
-        r"view 'view_0' is constant: all its 20 rows are equal",
+        r"view 'view_0' is constant: all of its 20 rows are equal",
     ),
     "equal where it is not empty": (
         {"a": good(columns=12), "b": np.repeat([[1.0], [0.0]], (15, 5), axis=0) @ np.ones((1, 12))},

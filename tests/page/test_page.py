@@ -164,16 +164,16 @@ def test_the_verdict_warns_before_it_praises(planted_model):
             object.__setattr__(original, "trust", Trust(word, [said("a <reason>")]))
             assert (
                 verdict(model.fitted_, model.report_, 0)[0]
-                == f"{start}{'' if word == 'good' else ' clusters' + (' with care' if word == 'fair' else '')}: a <reason>."
+                == f"{start}{'' if word == 'good' else ' clusters' + (' with care' if word == 'fair' else '')}. A <reason>."
             )
             assert f'class="badge {word}"' in verdict_section(content)
-            assert "a &lt;reason&gt;" in verdict_section(content)
+            assert "A &lt;reason&gt;" in verdict_section(content)
         object.__setattr__(original, "weak_points", [said("it <is> odd")])
         section = verdict_section(content)
         assert section.index("It &lt;is&gt; odd") < section.index("badge")
         object.__setattr__(original, "trust", None)
         assert "was not assessed" in verdict(model.fitted_, model.report_, 1)[0]
-        assert "one entity is doubtful" in verdict(model.fitted_, model.report_, 1)[1]
+        assert "One assignment is doubtful" in verdict(model.fitted_, model.report_, 1)[1]
     finally:
         object.__setattr__(original, "trust", Trust("good", [said("no sign of trouble was found")]))
         object.__setattr__(original, "weak_points", [])
@@ -214,8 +214,8 @@ def test_the_tile_names_the_view_that_explains_most_whatever_it_is_called(found,
     shown = re.findall("<strong>(.*?)</strong>", tiles(content))
     assert html.unescape(shown[2]) == answer
     said = verdict(model.fitted_, report, 0)[1]
-    assert ("all views explain them equally well" in said) == (answer == "all equally")
-    assert (f"view {answer} explains them best (97% of" in said) == (max(found) == 0.97)
+    assert ("All views explain the clusters equally well" in said) == (answer == "all equally")
+    assert (f"View {answer} explains the clusters best: 97% of" in said) == (max(found) == 0.97)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +397,7 @@ def test_chance_stands_beside_what_is_said_about_views():
     content = content_of(model.fitted_, model.report_, Given())
     assert views_table(content).count("(by chance 33%)") == 3
     assert (
-        "A view agrees on an entity if most of these neighbors are in the entity's cluster"
+        "A view agrees with the assignment of an entity if most of these neighbors are in"
         in views_table(content)
     )
     assert (

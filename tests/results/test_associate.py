@@ -337,8 +337,8 @@ def test_bits_of_order_count_orders():
 
 
 BAD = {
-    "one of two": (lambda t: t, {"time": "months"}, "time= is passed without event="),
-    "the other": (lambda t: t, {"event": "died"}, "event= is passed without time="),
+    "one of two": (lambda t: t, {"time": "months"}, "time= was passed without event="),
+    "the other": (lambda t: t, {"event": "died"}, "event= was passed without time="),
     "unknown": (lambda t: t, {"time": "x", "event": "died"}, "time='x' is not a column"),
     "the same": (lambda t: t, {"time": "died", "event": "died"}, "both name 'died'"),
     "negative": (

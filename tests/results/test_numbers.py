@@ -35,7 +35,7 @@ def test_the_reason_says_how_often_such_ranges_held_the_number_of_classes(silhou
     assert number.confidence == word
     inside, answers = calibration()[word]
     assert reason_of(number) == (
-        f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
+        f"{number.reason}. On public data sets with known classes, {inside:.0%} of "
         f"the {answers} ranges with this confidence included the number of classes"
     )
 

@@ -48,7 +48,7 @@ def report(*views, **changes):
     fields = {
         "n_rows": 100,
         "n_clusters": 4,
-        "n_clusters_reason": "given",
+        "n_clusters_reason": "as requested",
         "automatic": True,
         "n_neighbors": 10,
         "consensus": True,
@@ -189,7 +189,7 @@ def test_the_text_names_rows_views_clusters_and_reasons():
             view("protein", scale="minmax", scale_reason="negative entries"),
         )
     )
-    assert text.startswith("100 entities, 2 views, 4 clusters (given).\n")
+    assert text.startswith("100 entities, 2 views, 4 clusters, as requested.\n")
     assert (
         "Scale: rna: root (no negative entries). 7 entities are missing from this view. 3 "
         "rows of zeros are treated as missing."
@@ -260,14 +260,14 @@ def test_the_text_says_in_its_second_line_how_far_to_trust_it():
     lines = str(
         report(trust=Trust("poor", [said("first", "poor"), said("second", "poor")]))
     ).splitlines()
-    assert lines[1] == "Verdict: poor. First; second."
+    assert lines[1] == "Verdict: poor. First. Second."
     assert "Trust" not in str(report())
 
 
 def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
     agreements = (
-        "0.99 on four fifths of the entities, 0.50 without the rna layer, 1.00 without the "
+        "0.99 without a fifth of the entities, 0.50 without the rna layer, 1.00 without the "
         "protein layer, 0.25 with the nearest-neighbor graph alone."
     )
     how = "(1: identical; a refit without one layer keeps all others)"
@@ -292,13 +292,14 @@ def test_the_text_says_what_is_proved():
     )
 
 
-def test_the_text_gives_the_evidence_and_ends_with_the_warnings():
+def test_the_text_gives_the_warnings_before_the_evidence():
     text = str(report(eigengap=0.123, within=0.456, weak_points=[said("first"), said("second")]))
     assert (
         "relative eigengap of 0.12 after eigenvalue 4; 46% of the edge weight inside clusters."
         in text
     )
-    assert text.endswith("\nWarning: first\nWarning: second")
+    warned = text.index("\nWarning: first.\nWarning: second.\n")
+    assert warned < text.index("relative eigengap")
     assert "Warning" not in str(report())
 
 
@@ -431,7 +432,7 @@ def test_the_report_says_why_a_share_is_not_known(rng):
     kept = Views.of({"one": rng.normal(size=(700, 2)), "many": sparse.csr_array(np.eye(700))})
     made = evidence_of([view("one"), view("many")], kept, np.arange(700) % 2)
     assert [part.inside is None for part in made.views] == [False, True]
-    assert "Inside: mean share of an entity's 12 nearest" in str(made)
+    assert "Inside: share of an entity's 12 nearest" in str(made)
     assert (
         "Inside is unknown for many: in this view, no entity has neighbors that can be distinguished"
         in str(made)

@@ -55,7 +55,7 @@ def test_stronger_evidence_was_worth_more():
     said = judge(with_strength(0.97)).reasons[0]
     lower, upper = worth(0.97)
     assert said.endswith(
-        f"had adjusted Rand indices from {lower:.2f} to {upper:.2f} with the classes"
+        f"Rand index between {lower:.2f} and {upper:.2f} (middle half of the results)"
     )
 
 
@@ -66,20 +66,20 @@ def test_what_was_not_examined_is_not_good():
     many = judge(replace(GOOD, refits=None, n_entities=100, sizes=np.repeat([2, 1], [49, 2])))
     assert str(many) == (
         "poor. There are too few entities per cluster to test whether the clusters persist when "
-        "some entities are left out"
+        "some entities are left out."
     )
     few = judge(replace(GOOD, refits=None, n_entities=3))
     assert few.word == "poor"
     assert "too few entities" in few.reasons[0]
     one = judge(replace(GOOD, refits=None, sizes=np.array([300])))
-    assert str(one) == "poor. There is only one cluster, so there is nothing to compare"
+    assert str(one) == "poor. There is only one cluster, so there is nothing to compare."
 
 
 @pytest.mark.parametrize(("stability", "word"), [(0.81, "fair"), (0.79, "poor")])
 def test_stable_clusters_that_are_compared_with_nothing_are_fair(stability, word):
     trust = judge(replace(GOOD, refits=Refits(stability, {}, 1.0, None)))
     assert trust.word == word
-    assert "a comparison with data without clusters was not possible" in trust.reasons[0]
+    assert "A comparison with data without clusters was not possible" in trust.reasons[0]
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ REFUSED = {
     "nothing left": (
         rows(a=["x"] * 20, b=[None] * 20),
         {},
-        r"no column is left \(a \(constant: 'x' in all rows\), b \(no row has a value\)\)",
+        r"no columns remain \(a \(constant: 'x' in all rows\), b \(no row has a value\)\)",
     ),
     "objects": (rows(x=X, o=[[1], {2}] * 10), {}, r"column 'o' has values of type list, set"),
     "unit": (
@@ -318,7 +318,7 @@ def test_any_mixed_table_becomes_numbers_that_each_add_at_most_one(table):
     try:
         views = Views.of({"t": table}, least=0)
     except ValueError as error:
-        assert "no column is left" in str(error) or "missing from every view" in str(error)  # noqa: PT017
+        assert "no columns remain" in str(error) or "missing from every view" in str(error)  # noqa: PT017
         return
     encoding = views[0].encoding
     if encoding is None:

@@ -238,19 +238,19 @@ ERRORS = {
         [A, missing(range(1, 20))],
         {},
         {},
-        r"view 'view_1' has 1 row\(s\) that are not missing, but at least 2 are required",
+        r"view 'view_1' has too few rows that are not missing \(1; at least 2 are required\)",
     ),
     "contradiction": (
         [A, missing([5])],
         {},
         {"observed": np.ones((20, 2), bool)},
-        r"NaN in every column of 1 row\(s\) that are True in observed= \(first: row 5\)",
+        r"True in observed= \(number of such rows: 1; first: row 5\)",
     ),
     "too few masks": (
         [A, A],
         {},
         {"observed": [np.ones(20, bool)]},
-        r"observed has 1 masks or columns for 2 views",
+        r"masks or columns in observed \(1\) is not the number of views \(2",
     ),
     "short mask": (
         [A, A],

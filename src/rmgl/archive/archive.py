@@ -258,9 +258,7 @@ def _record(kind: str, parts: dict[str, Any]) -> Any:
         raise NotReadable(f"it holds a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
     for name, value in parts.items():
         if not conforms(value, types[name]):
-            raise NotReadable(
-                f"the file is inconsistent (the {name} of a {kind} has the wrong type)"
-            )
+            raise NotReadable(f"the file is inconsistent (wrong type of the {name} of a {kind})")
     return RECORDS[kind](**parts)
 
 

@@ -225,14 +225,14 @@ class NumberOfClusters:
         known = f"{self.stability[at]:.2f}" if np.isfinite(self.stability[at]) else "not measured"
         near = "or" if most - least == 1 else "to"
         others = (
-            "no other number fits about as well"
+            "No other number fits nearly as well"
             if least == most
             else f"{least} {near} {most} clusters fit about equally well"
         )
         return (
-            f"chosen from {self.candidates[0]} to {self.candidates[-1]}: modularity "
-            f"{self.modularity[at]:.3f}{good} and stability {known}; {others}; "
-            f"confidence {self.confidence}"
+            f"chosen from the range {self.candidates[0]} to {self.candidates[-1]} (modularity "
+            f"{self.modularity[at]:.3f}{good}, stability {known}). {others}. "
+            f"Confidence: {self.confidence}"
         )
 
     @property
@@ -250,11 +250,12 @@ class NumberOfClusters:
         return {"n_clusters": k, **dict(zip(names, scores, strict=True))}
 
     def _sentence(self, k: int) -> str:
-        again = "are recovered" if self._is_stable(k) else "are not reliably recovered"
+        again = f"{'' if self._is_stable(k) else 'not reliably '}recovered when a fifth of the "
+        again += "entities are left out"
         if np.isnan(self.stability[self._at(k)]):
-            again = "were not tested"
+            again = "stability not tested"
         beside = "chosen" if k == self.chosen else "coarser" if k < self.chosen else "finer"
-        return f"{k} clusters ({beside}) {again} on four fifths of the entities"
+        return f"{k} clusters ({beside}): {again}"
 
     def _is_stable(self, k: int) -> bool:
         return bool(self.stability[self._at(k)] >= self.stable)

@@ -49,5 +49,5 @@ class Baseline(ViewsClusterer):
 
 
 def spectral_rows(adjacency: sparse.csr_array, n_clusters: int) -> Floats:
-    """Return the K smallest eigenvectors of I - D^-1/2 W D^-1/2, with unit rows (Ng et al.)."""
+    """Return the first K eigenvectors of I - D^-1/2 W D^-1/2, with unit rows (Ng et al.)."""
     return unit_rows(smallest_eigenvectors(adjacency, n_clusters, normalized=True).vectors)

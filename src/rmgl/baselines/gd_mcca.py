@@ -25,7 +25,7 @@ LAYER = Kind("a Layer", lambda value: isinstance(value, Layer))
 
 
 class GDMCCA(Baseline):
-    """Graph-regularized dual multi-view CCA: common directions of all views, smooth on a graph.
+    """Graph-regularized dual multi-view CCA: directions that all views share, smooth on a graph.
 
     With K_m = X_m X_m' for the centered views and L the Laplacian of a common graph,
 

@@ -185,8 +185,8 @@ class GLSigRep(Baseline):
         minimize    ||X - Y||_F^2 + alpha tr(Y'LY) + beta ||L||_F^2
         subject to  L a graph Laplacian, tr(L) = N
 
-    k-means then clusters the rows of the K smallest eigenvectors of the normalized Laplacian,
-    scaled to unit length.
+    k-means then clusters the rows of the eigenvectors of the K smallest eigenvalues of the
+    normalized Laplacian, scaled to unit length.
 
     Parameters
     ----------

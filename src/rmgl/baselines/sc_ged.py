@@ -57,7 +57,7 @@ class SCGED(LayersClusterer):
     alpha, beta, scale : parameters of the GL-SigRep layers, which `fit` learns from views
     views : column blocks of one table, optional
     tol : float
-        Stop when the relative decrease of the objective is at most this value.
+        Stop when the relative decrease in the objective is at most this value.
     max_iter : int
         Maximum number of rounds.
     n_init, n_jobs, random_state : as in `RMGL`

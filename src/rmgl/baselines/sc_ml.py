@@ -26,7 +26,8 @@ from rmgl.running.threads import team_of
 class SCML(LayersClusterer):
     """Spectral clustering on multi-layer graphs by merging the subspaces of the layers.
 
-    With L_i the symmetric-normalized Laplacian of layer i and U_i its K smallest eigenvectors,
+    With L_i the symmetric normalized Laplacian of layer i and U_i the eigenvectors of its K
+    smallest eigenvalues,
 
         minimize   tr(U' (sum_i L_i - merge sum_i U_i U_i') U)     subject to   U'U = I_K
 
@@ -105,7 +106,7 @@ class SCML(LayersClusterer):
 def merge_subspaces(
     adjacencies: Sequence[sparse.csr_array], n_clusters: int, merge: float
 ) -> Floats:
-    """Return the K smallest eigenvectors of sum_i L_i - merge sum_i U_i U_i'."""
+    """Return the eigenvectors of the K smallest eigenvalues of sum_i L_i - merge sum_i U_i U_i'."""
     operator = merged_operator(adjacencies, n_clusters, merge)
     n = operator.shape[0]
     spectrum = (-merge * len(adjacencies), 2.0 * len(adjacencies))

@@ -45,7 +45,7 @@ def fetch_coil20(
     Parameters
     ----------
     data_home : path, optional
-        Cache folder. By default, scikit-learn's.
+        Cache folder. By default, scikit-learn's data folder.
     download : bool
         Whether to download the archive from Columbia University if it is not in the cache.
     images : path or array, optional

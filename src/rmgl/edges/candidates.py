@@ -334,7 +334,7 @@ def given_pattern(name: str, graph: Any, n_nodes: int) -> sparse.csr_array:
 
 def sound_graph(name: str, graph: Any) -> sparse.csr_array:
     """Convert a user's graph to CSR; an error names an entry that is not a distance or weight."""
-    matrix = sound_sparse(f"candidates for view {name!r}", graph)
+    matrix = sound_sparse(f"the candidate graph for view {name!r}", graph)
     wrong = np.arange(matrix.nnz)
     if matrix.dtype.kind in "biuf":
         wrong = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))

@@ -254,7 +254,7 @@ def check_numbers(what: str, values: Any, shape: tuple[int | None, ...]) -> None
     """Raise an error unless `values` is an array of this shape with numbers in range."""
     sound_numbers(what, values, shape)
     if not in_range(values):
-        raise Unsound(f"{what} contains numbers above {LARGEST_NUMBER:.0e}")
+        raise Unsound(f"there are numbers in {what} above {LARGEST_NUMBER:.0e}")
 
 
 def in_range(*values: Any) -> bool:

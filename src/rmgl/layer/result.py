@@ -198,11 +198,11 @@ class Layer:
         """Raise an error if a layer read from a file is not a valid layer on `n_nodes` nodes."""
         what = f"layer {self.name!r}"
         sound_sparse(f"{what}: its adjacency", self.adjacency, (n_nodes, n_nodes))
-        sound_numbers(f"{what}: its edge weights", self.adjacency.data, (None,), least=0.0)
-        sound_numbers(f"{what}: its potentials", self.potentials, (n_nodes,))
+        sound_numbers(f"the edge weights of {what}", self.adjacency.data, (None,), least=0.0)
+        sound_numbers(f"the potentials of {what}", self.potentials, (n_nodes,))
         n_learned = n_nodes
         if self.nodes is not None:
-            n_learned = sound_indices(f"{what}: its nodes", self.nodes, n_nodes).size
+            n_learned = sound_indices(f"the nodes of {what}", self.nodes, n_nodes).size
         if self.scaling is not None:
             self.scaling.check(n_learned)
         if not 0 <= self.network_share < 1:

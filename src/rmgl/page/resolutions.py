@@ -76,10 +76,10 @@ def how_to_read(found: Resolutions) -> str:
         else ""
     )
     return (
-        "Each row of the tree is a stable resolution, from coarse to fine. A box is a "
-        "cluster; its width is proportional to its number of members. Bands lead to the "
-        "clusters into which it splits. Colors are those of the chosen clusters. Click a "
-        f"row, or a resolution in the table, to see its clusters on the map.{placed}"
+        "The rows of the tree are the stable resolutions, from coarse to fine. Each box is a "
+        "cluster, and its width is proportional to its number of members. Bands connect each "
+        "cluster to the clusters that it splits into. The colors match the chosen clusters. Click "
+        f"a row, or a resolution in the table, to see its clusters on the map.{placed}"
     )
 
 

@@ -94,7 +94,10 @@ def tiles(content: Content) -> Html:
             ),
             tile("Which view matters most?", most, why, "#views"),
             tile(
-                "Which entities are doubtful?", f"{doubtful:,}", first_doubtful(content), "#explore"
+                "Which assignments are doubtful?",
+                f"{doubtful:,}",
+                first_doubtful(content),
+                "#explore",
             ),
         ]
     )
@@ -236,18 +239,19 @@ def views_table(content: Content) -> Html:
         "View",
         "Weight",
         "Roughness",
-        "Own neighbors in the same cluster",
+        "Nearest neighbors in the same cluster",
         "Edges per entity",
         "Missing entities",
         "Only this view separates",
-        "Agrees on selection",
+        "Agreement for selection",
     )
     caption = (
         "The views, largest weight first. Roughness is 0 if neighbors in the view have "
-        "the same position in the common embedding, and 1 if they are unrelated. Own neighbors "
-        'are the 12 nearest entities in the view alone, before anything is learned. "By chance" is '
-        "the share expected if clusters were assigned at random. A view agrees on an "
-        "entity if most of these neighbors are in the entity's cluster."
+        "the same position in the common embedding, and 1 if they are unrelated. The nearest "
+        "neighbors of an entity are the 12 entities that are closest to it in the view, before "
+        'anything is learned. "By chance" is the share expected if clusters were assigned at '
+        "random. A view agrees with the assignment of an entity if most of these neighbors are in "
+        "the entity's cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 

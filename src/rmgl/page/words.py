@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rmgl.fitting.fitted import FittedModel
 from rmgl.page.elements import shortened
-from rmgl.results.findings import Finding, sentences
+from rmgl.results.findings import Finding, sentences, written_out
 from rmgl.results.notes import choices as what_was_chosen
 from rmgl.results.notes import measurements
 from rmgl.results.own_neighbors import Share
@@ -59,33 +59,28 @@ def what_trust_rests_on(report: Report) -> str:
 
 
 def verdict(model: FittedModel, report: Report, n_doubtful: int) -> list[str]:
-    """Return two sentences: the verdict on the clusters with the reasons, and the result.
-
-    The reasons against the clusters are part of the first sentence.
-    """
+    """Return two paragraphs: the verdict on the clusters with the reasons, and the result."""
     if report.trust is None:
         first = "The reliability of these clusters was not assessed."
     else:
-        first = (
-            f"{ADVICE.get(report.trust.word, report.trust.word)}: "
-            f"{'; '.join(said(report.trust.findings))}."
-        )
+        advice = ADVICE.get(report.trust.word, report.trust.word)
+        first = written_out([advice, *said(report.trust.findings)])
     return [first, found(model, n_doubtful, [view.inside for view in report.views])]
 
 
 def found(model: FittedModel, n_doubtful: int, inside: Sequence[Share | None] = ()) -> str:
-    """Return the result in one sentence. `inside` contains, for each view alone, the share of
+    """Return the result in a few sentences. `inside` contains, for each view alone, the share of
     neighbors in the same cluster.
     """
     n, k = len(model.labels), model.n_clusters
     chosen = "" if model.number is None else ", a number chosen from the data"
-    counts = f"{n:,} entities form {plural(k, 'cluster')}{chosen}"
+    clauses = [f"{n:,} entities form {plural(k, 'cluster')}{chosen}"]
     if len(inside) > 1:
-        counts += most_important(model.view_names, inside)
-    doubts = {0: "no entity is doubtful", 1: "one entity is doubtful"}.get(
-        n_doubtful, f"{n_doubtful:,} entities are doubtful"
+        clauses += most_important(model.view_names, inside)
+    doubts = {0: "no assignment is doubtful", 1: "one assignment is doubtful"}.get(
+        n_doubtful, f"{n_doubtful:,} assignments are doubtful"
     )
-    return f"{counts}; {doubts}."
+    return written_out([*clauses, doubts])
 
 
 def one_line(name: str) -> str:
@@ -122,23 +117,24 @@ def explain_alike(inside: Sequence[Share | None]) -> bool:
     return explained(inside[order[0]]) - explained(inside[order[-1]]) < EQUAL
 
 
-def most_important(names: Sequence[str], inside: Sequence[Share | None]) -> str:
-    """Return the views that explain the clusters best and least."""
+def most_important(names: Sequence[str], inside: Sequence[Share | None]) -> list[str]:
+    """Return clauses about the views that explain the clusters best and least."""
     order = ranked(inside)
     if len(order) < 2:
-        return ""
+        return []
     if explain_alike(inside):
-        return "; all views explain them equally well"
+        return ["all views explain the clusters equally well"]
     first, last = order[0], order[-1]
     best, least = inside[first], inside[last]
     assert best is not None
     assert least is not None
-    return (
-        f"; view {one_line(names[first])} explains them best ({percent(best.found)} of the nearest "
-        "neighbors in this view alone are in the same cluster; by chance, "
-        f"{percent(best.chance)} would be) and {one_line(names[last])} least "
-        f"({percent(least.found)}; by chance, {percent(least.chance)})"
-    )
+    return [
+        f"view {one_line(names[first])} explains the clusters best: {percent(best.found)} of the "
+        "nearest neighbors in this view are in the same cluster (by chance: "
+        f"{percent(best.chance)})",
+        f"view {one_line(names[last])} explains them least: {percent(least.found)} (by chance: "
+        f"{percent(least.chance)})",
+    ]
 
 
 def own_share(share: Share | None) -> str:
@@ -163,24 +159,25 @@ def about_places(n_entities: int, n_clusters: int) -> str:
 def about_confidence() -> str:
     """Return an explanation of confidence and of doubtful entities."""
     return (
-        "Confidence compares an entity's edge weight to its own cluster with its edge weight "
-        "to the strongest other cluster. It is 100% if there is no other cluster, and 50% if "
-        f"both are equal. Entities below {percent(DOUBTFUL)} are called doubtful."
+        "Confidence compares two sums of edge weights: those of the edges between an entity and "
+        "its own cluster, and those of the edges between it and the other cluster to which it is "
+        "most strongly connected. It is 100% if there is no other cluster, and 50% if the two sums "
+        f"are equal. Assignments with a confidence below {percent(DOUBTFUL)} are flagged as "
+        "doubtful."
     )
 
 
 def about_agreement(by_chance: float) -> str:
     """Return an explanation of the agreement between views."""
     return (
-        "Views agree: the share of the views in which most of the 12 nearest neighbors "
-        "of an entity, in the view alone, are in its cluster. The share expected by chance is "
-        f"{percent(by_chance)}."
+        "Views agree: the share of views in which most of an entity's 12 nearest neighbors are "
+        f"in its cluster. The share expected by chance is {percent(by_chance)}."
     )
 
 
 def warnings_of(report: Report) -> list[str]:
     """Return the warnings of the report as sentences."""
-    return [f"{warning[:1].upper()}{warning[1:]}." for warning in said(report.weak_points)]
+    return [written_out([warning]) for warning in said(report.weak_points)]
 
 
 def said(findings: Sequence[Finding]) -> list[str]:

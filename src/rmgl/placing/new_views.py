@@ -169,7 +169,7 @@ def scaled_like(fitted: Views, new: Views) -> Views:
             raise ValueError(
                 f"row {entries.coords[0][beyond].min()} of view {view.name!r} has values "
                 f"up to {np.abs(entries.data).max():.0e} times those seen during fit, too "
-                "large to square in double precision; leave the row out, or set all its "
+                "large to square in double precision; leave the row out, or set all of its "
                 "values to NaN if it is missing"
             )
     return Views(tuple(scaled), new.index)

@@ -2,8 +2,8 @@
 `plot_...` draw them on an Axes and return it.
 
 All of these functions take a fitted model. They do not show or save anything. Matplotlib (the
-`plot` extra) is imported when a plot is drawn. Color-blind readers can distinguish the colors, and
-clusters are numbered, so plots can also be read in grayscale. With many entities, plots show a
+`plot` extra) is imported when a plot is drawn. The colors are colorblind-friendly, and clusters
+are numbered, so plots can also be read in grayscale. With many entities, plots show a
 sample or counts, and say so.
 """
 

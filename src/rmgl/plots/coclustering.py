@@ -190,7 +190,7 @@ def plot_coclustering(
     >>> views = {"a": [[0.0], [0.1], [0.3], [0.4], [5.0], [5.1], [5.3], [5.4]]}
     >>> model = RMGL(2, random_state=0).fit(views)
     >>> plot_coclustering(model, n_draws=5, ax=Figure().subplots()).get_title()
-    'Found together in 5 draws of four fifths'
+    'Found together in 5 draws of 80% of the entities'
     """
     found = coclustering_data(
         model, by_cluster=by_cluster, n_draws=n_draws, random_state=random_state
@@ -227,5 +227,5 @@ def plot_coclustering(
     ordered = "" if found.entities is None else ", ordered by cluster"
     ax.set_xlabel(f"{counted}{found.n_entities:,} entities{ordered}{left_out}")
     ax.set_ylabel("cluster")
-    ax.set_title(f"Found together in {found.n_draws} draws of four fifths")
+    ax.set_title(f"Found together in {found.n_draws} draws of 80% of the entities")
     return ax

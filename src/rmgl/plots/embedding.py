@@ -192,7 +192,7 @@ def _has_neighbors(rows: Floats) -> bool:
 
 @formerly("embedding")
 def draw_embedding(model: Any, labels: ArrayLike | None = None, *, random_state: int = 0) -> Figure:
-    """Draw the common embedding of a model in a new figure without a window.
+    """Draw the common embedding of a model in a new figure, without opening a window.
 
     Examples
     --------

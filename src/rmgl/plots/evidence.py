@@ -112,7 +112,7 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
 
 @formerly("number")
 def draw_number_of_clusters(model: Any) -> Figure:
-    """Draw the evidence for the number of clusters in a new figure without a window.
+    """Draw the evidence for the number of clusters in a new figure, without opening a window.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """Numbers in the heat map.
+    """Values shown in the heat map.
 
     Examples
     --------

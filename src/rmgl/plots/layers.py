@@ -142,7 +142,7 @@ def plot_layer(
 
 @formerly("layers")
 def draw_layers(model: Any, labels: ArrayLike | None = None, *, n_bins: int = 120) -> Figure:
-    """Draw all layers of a model side by side in a new figure without a window.
+    """Draw all layers of a model side by side in a new figure, without opening a window.
 
     Examples
     --------

@@ -182,8 +182,8 @@ def _row_name(level: Level) -> str:
 
 
 def draw_resolutions(model: Any) -> Figure:
-    """Draw the resolutions and the evidence for the number of clusters in a new figure without a
-    window.
+    """Draw the resolutions and the evidence for the number of clusters in a new figure, without
+    opening a window.
 
     Examples
     --------

@@ -25,8 +25,8 @@ SPACE = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Silhouettes:
-    """Silhouette of each entity, which compares its closeness to its own cluster with its closeness
-    to the nearest other one.
+    """Silhouette of each entity: how close it is to its own cluster, compared with the nearest
+    other cluster.
 
     Examples
     --------

@@ -138,7 +138,7 @@ def plot_survival(
 def draw_survival(
     model: Any, table: Any = None, time: str | None = None, event: str | None = None
 ) -> Figure:
-    """Draw the survival curves of the clusters in a new figure without a window.
+    """Draw the survival curves of the clusters in a new figure, without opening a window.
 
     Examples
     --------

@@ -72,6 +72,17 @@ def sentences(findings: Iterable[Finding]) -> list[str]:
     return said
 
 
+def written_out(clauses: Iterable[str]) -> str:
+    """Write clauses as sentences, with capital letters and periods.
+
+    Examples
+    --------
+    >>> written_out(["view 'a' is noise", "inspect it separately"])
+    "View 'a' is noise. Inspect it separately."
+    """
+    return " ".join(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses)
+
+
 def listed(names: Sequence[str], nothing: str = "none") -> str:
     """Join names with commas and a final "and".
 
@@ -227,9 +238,9 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "Evidence in the common graph: relative eigengap of {gap:.2f} after eigenvalue "
         "{eigenvalue}; {within:.0%} of the edge weight inside clusters."
     ).format,
-    "second answer of some": "{agreement:.2f} on four fifths of the entities".format,
-    "second answer without a view": "{agreement:.2f} without the {subject} layer".format,
-    "second answer of neighbors": "{agreement:.2f} with the nearest-neighbor graph alone".format,
+    "second answer of some": "{agreement:z.2f} without a fifth of the entities".format,
+    "second answer without a view": "{agreement:z.2f} without the {subject} layer".format,
+    "second answer of neighbors": "{agreement:z.2f} with the nearest-neighbor graph alone".format,
     # weak evidence
     "fitted again": (
         "{n_rows:,} entities were refitted, and there are now {n_clusters} clusters; "
@@ -244,7 +255,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "columns unrelated": (
         "view {subject!r} has reduced weight: entities that are close in one half of its "
         "columns are not close in the other half (reliability {reliability:.2f}, compared "
-        "with {best:.2f} for the best view), so any clusters in it merely reflect "
+        "with {best:.2f} for the best view), so clusters in it may merely reflect "
         "combinations of column values"
     ).format,
     "view disagrees": (
@@ -283,15 +294,15 @@ SENTENCES: dict[str, Callable[..., str]] = {
     "number uncertain": _uncertain_number,
     # reasons for the verdict
     "evidence of clusters": (
-        "refits that leave out a fifth of the entities have an adjusted Rand index of "
-        "{stability:.2f} with these clusters; the separation of the clusters is {separation:.2f} "
-        "(0: no better than in data without clusters, 1: complete); on public data sets "
-        "with known classes, the middle half of the results with similar evidence had adjusted "
-        "Rand indices from {least:.2f} to {most:.2f} with the classes"
+        "refits that leave out a fifth of the entities match these clusters with an adjusted Rand "
+        "index of {stability:.2f}. The separation of the clusters is {separation:.2f} "
+        "(0: no better than in data without clusters, 1: complete). On public data sets "
+        "with known classes, clusters with similar evidence match the classes with an adjusted "
+        "Rand index between {least:.2f} and {most:.2f} (middle half of the results)"
     ).format,
     "stable, not compared": (
-        "refits that leave out a fifth of the entities have an adjusted Rand index of "
-        "{stability:.2f} with these clusters; a comparison with data without clusters "
+        "refits that leave out a fifth of the entities match these clusters with an adjusted Rand "
+        "index of {stability:.2f}. A comparison with data without clusters "
         "was not possible"
     ).format,
     "view dominates": (
@@ -308,10 +319,10 @@ SENTENCES: dict[str, Callable[..., str]] = {
     ).format,
     "unlike neighbors": (
         "the nearest neighbors in the concatenated views alone give different clusters "
-        "(agreement {agreement:.2f})"
+        "(agreement {agreement:z.2f})"
     ).format,
     "contested by a view": (
-        "without the {subject!r} layer, the clusters are different (agreement {agreement:.2f})"
+        "without the {subject!r} layer, the clusters are different (agreement {agreement:z.2f})"
     ).format,
     "few entities": (
         "there are only {n} entities, too few to support the automatic choices"

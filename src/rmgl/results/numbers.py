@@ -22,7 +22,7 @@ def reason_of(number: NumberOfClusters) -> str:
         return number.reason
     inside, answers = known
     return (
-        f"{number.reason}; on public data sets with known classes, {inside:.0%} of "
+        f"{number.reason}. On public data sets with known classes, {inside:.0%} of "
         f"the {answers} ranges with this confidence included the number of classes"
     )
 

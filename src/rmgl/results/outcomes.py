@@ -294,8 +294,8 @@ def _survival_names(names: Sequence[str], time: Any, event: Any) -> tuple[str, s
     for parameter, name, other in (("time", time, "event"), ("event", event, "time")):
         if name is None:
             raise ValueError(
-                f"{other}= is passed without {parameter}=; survival requires both the column "
-                "of times and the column of events"
+                f"{other}= was passed without {parameter}=; survival analysis requires a time "
+                "column and an event column"
             )
         if str(name) not in names:
             raise ValueError(

@@ -193,12 +193,19 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the verdict, the views, and the warnings."""
-        trust = "" if self.trust is None else f" Verdict: {self.trust}."
-        chosen = f"{self.n_clusters} clusters ({self.n_clusters_reason})"
+        trust = "" if self.trust is None else f" Verdict: {self.trust}"
         return as_html(
             self.to_frame(),
-            f"{self.n_rows} entities, {chosen}.{trust}",
-            [f"Warning: {warning}" for warning in self.warnings],
+            f"{self._counts()}{trust}",
+            [f"Warning: {warning}." for warning in self.warnings],
+        )
+
+    def _counts(self) -> str:
+        """Return the numbers of entities, views and clusters, and the reason for the last."""
+        views = f"{len(self.views)} view{'' if len(self.views) == 1 else 's'}"
+        return (
+            f"{self.n_rows:,} entities, {views}, {self.n_clusters} clusters, "
+            f"{self.n_clusters_reason}."
         )
 
     def _table(self) -> list[str]:
@@ -226,9 +233,9 @@ class Report:
             lines.append(line(view.name, (*known, *inside)))
         if any(view.inside is not None for view in self.views):
             lines.append(
-                "Inside: mean share of an entity's 12 nearest neighbors, in each view alone, that "
-                "are in the same cluster. Chance: the share expected if clusters were assigned at "
-                "random."
+                "Inside: share of an entity's 12 nearest neighbors in the view that are in its "
+                "cluster (mean over all entities). Chance: the share expected if clusters were "
+                "assigned at random."
             )
         reasons = dict.fromkeys(
             view.inside_unknown
@@ -241,18 +248,13 @@ class Report:
         return lines
 
     def __str__(self) -> str:
-        lines = [
-            (
-                f"{self.n_rows} entities, {len(self.views)} views, {self.n_clusters} clusters "
-                f"({self.n_clusters_reason})."
-            )
-        ]
+        lines = [self._counts()]
         if self.trust is not None:
-            lines.append(f"Verdict: {self.trust}.")
+            lines.append(f"Verdict: {self.trust}")
+        lines += [f"Warning: {warning}." for warning in self.warnings]
         lines += sentences(choices(self))
         lines += self._table()
         lines += sentences(measurements(self))
-        lines += [f"Warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
 
@@ -292,7 +294,7 @@ def report_without_verdict(
     return Report(
         n_rows=fitted.n_rows,
         n_clusters=fitted.n_clusters,
-        n_clusters_reason="given" if number is None else reason_of(number),
+        n_clusters_reason="as requested" if number is None else reason_of(number),
         automatic=parameters.automatic,
         n_neighbors=parameters.n_neighbors,
         consensus=any(layer.role == "consensus" for layer in layers),

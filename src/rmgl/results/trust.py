@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rmgl.archive.records import record
 from rmgl.automatic.policy import Policy
 from rmgl.results.clusters import MEMBERS, Refits
-from rmgl.results.findings import Finding, Severity, sentences
+from rmgl.results.findings import Finding, Severity, sentences, written_out
 
 
 @record
@@ -38,12 +38,11 @@ class Trust:
 
     @property
     def reasons(self) -> list[str]:
-        """Reasons as sentences."""
+        """Reasons, as clauses without a capital or a period."""
         return sentences(self.findings)
 
     def __str__(self) -> str:
-        reasons = "; ".join(self.reasons)
-        return f"{self.word}. {reasons[:1].upper()}{reasons[1:]}"
+        return f"{self.word}. {written_out(self.reasons)}"
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def find_source(adata: Any, key: str) -> tuple[str, str | None]:
         return places[0], key
     if places:
         raise ValueError(
-            f"{key!r} is a name in both obsm and layers of this AnnData, but must be in only one "
+            f"{key!r} appears in both obsm and layers of this AnnData, but must be in only one "
             "of them: rename one"
         )
     layers = [name for name in adata.layers if name is not None]  # from anndata 0.13 on, None is X

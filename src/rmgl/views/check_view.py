@@ -379,8 +379,8 @@ def per_view(value: Any, names: Sequence[str], parameter: str) -> list[Any]:
     if isinstance(value, list | tuple):
         if len(value) != len(names):
             raise ValueError(
-                f"{parameter} has {len(value)} entries for {len(names)} views "
-                f"{list(names)}: pass one value, or one per view"
+                f"the number of entries in {parameter} ({len(value)}) is not the number of views "
+                f"({len(names)}, {list(names)}): pass one value, or one per view"
             )
         return list(value)
     return [value] * len(names)

@@ -51,7 +51,7 @@ def fit_encoding(table: Any) -> Encoding | None:
     encoding = Encoding(tuple(kind_of(name, table.iloc[:, at]) for at, name in enumerate(names)))
     if not encoding.used:
         reasons = listed([f"{column.name} ({column.reason})" for column in encoding.columns])
-        raise ValueError(f"no column is left ({reasons}); leave the view out")
+        raise ValueError(f"no columns remain ({reasons}); leave the view out")
     return encoding
 
 

@@ -386,7 +386,7 @@ def check_spread(name: str, X: Matrix, scale: str, n_rows: int | None = None) ->
     if spread == 0:
         after = "" if scale == "none" else f" after scale={scale!r}"
         raise ValueError(
-            f"view {name!r} is constant{after}: all its {n_rows or X.shape[0]} rows are "
+            f"view {name!r} is constant{after}: all of its {n_rows or X.shape[0]} rows are "
             "equal, so it cannot separate clusters; leave it out"
         )
     if spread < SMALLEST_SPREAD:

@@ -195,8 +195,8 @@ def check_observed(observed: Any, names: Sequence[str], index: Any = None) -> li
     masks = _masks_by_name(observed, names) if isinstance(observed, Mapping) else _masks(observed)
     if len(masks) != len(names):
         raise ValueError(
-            f"observed has {len(masks)} masks or columns for {len(names)} views "
-            f"{list(names)}: pass one for each view"
+            f"the number of masks or columns in observed ({len(masks)}) is not the number of "
+            f"views ({len(names)}, {list(names)}): pass one for each view"
         )
     return [
         None if mask is None else check_mask(name, mask)
@@ -264,8 +264,9 @@ def without_missing(
     if (empty & ~missing).any():
         rows = np.flatnonzero(empty & ~missing)
         raise ValueError(
-            f"view {name!r} is NaN in every column of {rows.size} row(s) that are True in "
-            f"observed= (first: row {rows[0]}): set them to False, or fill in their values"
+            f"view {name!r} is NaN in every column of rows that are True in observed= "
+            f"(number of such rows: {rows.size}; first: row {rows[0]}): set them to False, or fill "
+            "in their values"
         )
     if missing.any():
         X = _with_zeros(X, missing)

@@ -46,7 +46,7 @@ class JaccardView(DistanceView):
         distances = distances_among(view.name, ones, view.mask, n_views)
         if not entries_of(distances).any():
             raise ValueError(
-                f"view {view.name!r} is constant: all its rows are equal, so it cannot "
+                f"view {view.name!r} is constant: all of its rows are equal, so it cannot "
                 "separate clusters; leave it out"
             )
         return cls(view.name, distances, view.entities, ones, view.columns)

@@ -123,8 +123,8 @@ class Network:
         if unknown:
             raise ValueError(
                 f"view {name!r}: node {unknown[0]!r} of the network is not an entity in the "
-                f"other views ({len(unknown)} such nodes): use the row labels as node names, and "
-                "remove nodes that are not entities"
+                f"other views (number of such nodes: {len(unknown)}): use the row labels as node "
+                "names, and remove nodes that are not entities"
             )
         if len(set(nodes)) < len(nodes):
             raise ValueError(

@@ -134,8 +134,8 @@ class Views:
         for view in self:
             if view.entities is not None and view.n_own < least:
                 raise ValueError(
-                    f"view {view.name!r} has {view.n_own} row(s) that are not missing, but "
-                    f"at least {least} are required: leave the view out"
+                    f"view {view.name!r} has too few rows that are not missing ({view.n_own}; "
+                    f"at least {least} are required): leave the view out"
                 )
         in_none = self.in_none
         if everyone and in_none.size:
