@@ -46,8 +46,8 @@ def cluster(
     Parameters
     ----------
     data : MuData or AnnData
-        The modalities of a MuData object are views. Normalize counts first, as for
-        `sc.pp.neighbors`.
+        The modalities of a MuData object are views. Pass RNA as counts, which RMGL scales itself,
+        and other modalities normalized as usual.
     n_clusters : int or "auto"
         "auto" chooses the number from the data.
     key_added : str

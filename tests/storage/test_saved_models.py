@@ -364,7 +364,7 @@ def test_a_model_of_version_2_still_loads(tmp_path):
     report = model.report_
     assert (
         str(report.trust)
-        == "fair. There are only 36 entities, too few for choices to be supported by data"
+        == "fair. There are only 36 entities, too few for choices to be supported by data."
     )
     assert report.warnings == [
         (
