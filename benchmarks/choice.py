@@ -30,7 +30,7 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
         "subsets of their rows and classes, with the true number of classes as `n_clusters`. The "
         f"rank correlation with the adjusted Rand index is {ranks['stability']:.2f} for stability, "
         f"{ranks['separation']:.2f} for separation and {ranks['strength']:.2f} for strength. The "
-        "package ships the quartiles in the first table."
+        "quartiles in the first table are part of the package."
     )
     place = np.digitize([row["strength"] for row in known], EDGES) - 1
     yield table(
@@ -48,8 +48,8 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
     )
     inside = np.mean([is_between(known, row) for row in known])
     yield (
-        "If the quartiles for each clustering are computed from all other data sets, "
-        f"{inside:.0%} of the clusterings lie between them; by design, half of them should."
+        "When the quartiles for each clustering are computed from all the other data sets, "
+        f"{inside:.0%} of the clusterings fall between them; ideally, half would."
     )
     called = [sum(row["trust"] == word for row in clouds) for word in ("good", "fair", "poor")]
     yield (
@@ -68,10 +68,9 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
         f'This section evaluates `n_clusters="auto"` on {len(known)} public data sets and subsets '
         "of their rows and classes. *In the range*: the reported range contains the number of "
         "classes. *Near*: the chosen number differs from the number of classes by at most one, or "
-        "by at most a fifth. The package ships the shares in this table. We chose the rule on "
-        "these data, and many of them are parts of the same "
-        f"{len({row['dataset'] for row in known})} data sets, so results on other data may be "
-        "worse."
+        "by at most a fifth. The percentages in this table are part of the package. We chose the "
+        "rule using these data sets, and many of them are subsets of the same "
+        f"{len({row['dataset'] for row in known})}, so results on other data may be worse."
     )
     groups = {word: [row for row in known if row["confidence"] == word] for word in WORDS}
     yield table(
@@ -83,7 +82,7 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
         ],
     )
     whole = [row for row in known if row["part"] == "all"]
-    yield "The complete data sets:"
+    yield "The data sets before subsets are drawn:"
     yield table(
         ["data set", "classes", "chosen", "range", "confidence", "stability"],
         [
@@ -105,8 +104,8 @@ def numbers_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield (
         f"The confidence in the chosen number is high for {high} of {len(clouds)} data sets "
         f"without clusters. For {wrong} of {len(made) - len(clouds)} generated sets of "
-        "complementary views, the chosen number is wrong even though the confidence is high: if "
-        "each view separates only some of the clusters, the chosen number is too low."
+        "complementary views, the chosen number is wrong even though the confidence is high: when "
+        "each view separates only some of the clusters, the chosen number tends to be too low."
     )
 
 

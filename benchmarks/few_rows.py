@@ -100,8 +100,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         return
     yield "## Small studies"
     yield (
-        f"From every data set, {N_ROWS} rows are drawn at random from at most {MOST_CLASSES} of "
-        "its classes (smaller data sets are used as is). The table shows the mean NMI over "
+        f"For each data set, {N_ROWS} rows are drawn at random from at most {MOST_CLASSES} of its "
+        "classes (smaller data sets are used as is). The table shows the mean NMI over "
         "draws, the difference from spectral clustering of the concatenated views, the standard "
         "deviation of this difference, and the share of draws in which RMGL is worse by more than "
         f"{LOSS}."

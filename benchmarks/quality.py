@@ -43,8 +43,8 @@ def section(rows: list[Row], output: Path) -> Iterable[str]:
         shown = [d for d in datasets if all((d, m) in by_name for m in ablations)]
         yield "## Ingredients"
         yield (
-            "NMI of RMGL's automatic choice with one ingredient switched off at a time, on the "
-            "small data sets, for one seed:"
+            "Ablation study: NMI of RMGL with its defaults, with one step turned off at a time, on "
+            "the small data sets, for one seed:"
         )
         yield score_table(by_name, [OURS, *ablations], shown, "nmi", difference=True)
     yield from failures(rows)
@@ -181,10 +181,11 @@ def mean_ranks(scores: dict[str, np.ndarray]) -> dict[str, float]:
 def robustness_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Robustness"
     yield (
-        "The table shows the NMI and, in parentheses, how it differs from the NMI on the plain "
-        "data. The modified data have an additional view with 50 columns of noise; one row in a "
-        "hundred shifted in every view by ten standard deviations of each column; one row in ten "
-        "duplicated; or one row in five empty in each view. All values are means over draws."
+        "The table shows the NMI and, in parentheses, how it differs from the NMI on the original "
+        "data. Each modification is applied separately: a view with 50 columns of noise is added; "
+        "1% of the rows are shifted in every view, by ten standard deviations in each column; 10% "
+        "of the rows are duplicated; or 20% of the rows are empty in each view. All values are "
+        "means over draws."
     )
     apart = ("number", few_rows.CHANGE)  # shown in separate tables
     kept = [row for row in rows if done(row) and row["change"] not in apart]
@@ -297,15 +298,16 @@ def cell_of(rows: list[Row]) -> str:
     """The mean and standard deviation of the scores in some rows, or why there are no scores."""
     scores = [row["nmi"] for row in rows if done(row)]
     if not scores:
-        return rows[0]["status"].removeprefix("skipped: ") if rows else ""
+        return "no columns left" if rows else ""
     return f"{np.mean(scores):.3f} ± {np.std(scores):.3f} ({len(scores)})"
 
 
 def networks_section(rows: list[Row], output: Path) -> Iterable[str]:
     yield "## Networks"
     yield (
-        "RMGL runs with its defaults on the words, with the links passed as networks "
-        "(`rmgl.Network`, also with `learn=True`) or as features, or on the words alone. "
+        "RMGL runs with its defaults in four ways: on the words and the links, which are passed as "
+        "networks (`rmgl.Network`), as networks with `learn=True`, or as features; and on the "
+        "words alone. "
         "SC-ML, multiplex Leiden and spectral clustering of the sum of all networks use the "
         "networks and the 15-nearest-neighbor graph of the words. In webkb, the networks connect "
         "pages that link to the same pages. The following data sets are multiplex networks without "

@@ -107,8 +107,8 @@ def ahead(rows: list[Row]) -> str:
     return (
         "**With its defaults, RMGL reaches a mean normalized mutual information (NMI) of "
         f"{means[OURS]:.3f} on {len(sets)} public data sets**; the best baseline on the "
-        f"concatenated views, `{best}`, reaches {means[best]:.3f}. RMGL is at least as good as all "
-        f"baselines on {won} of {len(sets)} data sets. {lost}"
+        f"concatenated views, `{best}`, reaches {means[best]:.3f}. On {won} of {len(sets)} data "
+        f"sets, RMGL is at least as good as all of these baselines. {lost}"
     )
 
 

@@ -41,7 +41,7 @@ for cluster, share in enumerate(np.diag(found.shares)):
     others = np.delete(np.arange(10), cluster)
     other = others[np.argmax(found.shares[cluster, others])]
     print(
-        f"cluster {cluster} (mostly {names[cluster]}): two members are found together in "
+        f"cluster {cluster} (mostly {names[cluster]}): two members are in the same cluster in "
         f"{share:.0%} of the draws, and a member is found together with a member of cluster "
         f"{other} (mostly {names[other]}) in {found.shares[cluster, other]:.0%}"
     )

@@ -611,6 +611,6 @@ def test_steps_of_another_run_are_refused_even_if_they_are_put_there_later(tmp_p
     os.replace(next(other.glob("nearest-*.step")), step)
     with pytest.raises(
         ValueError,
-        match=rf"holds a run with different data, parameters or versions \({step.name}\)",
+        match=rf"has a run with different data, parameters or versions \({step.name}\)",
     ):
         RMGL(3, random_state=0, **LISTS).fit(first, checkpoint=own)

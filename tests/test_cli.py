@@ -75,7 +75,7 @@ def test_several_numbers_are_compared_and_each_is_written(files, capsys):
     assert run(*call, "-k", "2-3", "--no-report", "--force") == 0
     (files / "out" / "2_clusters" / "mine.txt").write_text("precious")
     assert run(*call, "-k", "2-3", "--no-report", "--force") == 2
-    assert "holds '2_clusters/mine.txt', which rmgl did not write" in capsys.readouterr().err
+    assert "contains '2_clusters/mine.txt', which rmgl did not write" in capsys.readouterr().err
 
 
 def test_every_one_of_several_fits_has_a_progress_bar(files, capsys, monkeypatch):
@@ -395,7 +395,7 @@ BAD = {
     "empty csv": (lambda d: [write(d / "a.csv", "")], r"a.csv: the file is empty"),
     "text in csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,oops\n")],
-        r"a.csv: line 3, column 2 holds 'oops', but most cells",
+        r"a.csv: line 3, column 2 contains 'oops', but most cells",
     ),
     "gap in csv": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n3,\n"), "-k", "2", "--missing", "error"],
@@ -426,11 +426,11 @@ BAD = {
     ),
     "npy named npz": (
         lambda d: [Path(shutil.copy(d / "first.npy", d / "a.npz"))],
-        r"a.npz: .*it holds a single array: rename it to .npy",
+        r"a.npz: .*it contains a single array: rename it to .npy",
     ),
     "npz named npy": (
         lambda d: [Path(shutil.copy(d / "all.npz", d / "a.npy"))],
-        r"a.npy: it holds several arrays: rename it to .npz",
+        r"a.npy: it contains several arrays: rename it to .npz",
     ),
     "damaged npz": (damaged_npz, r"bad.npz: not a readable .npz file"),
     "id for npz": (
@@ -493,7 +493,7 @@ BAD = {
     "negative seed": (lambda d: [d / "all.npz", "--seed", "-1"], r"'--seed': -1 is not in the"),
     "one row": (
         lambda d: [write(d / "a.csv", "x,y\n1,2\n")],
-        r"a.csv holds 1 row, but a view needs",
+        r"a.csv has 1 row, but a view needs",
     ),
     "a folder": (
         lambda d: [folder(d / "data")],

@@ -180,7 +180,7 @@ for row in found.number_.table:
 # nearest neighbors alone. It compares these clusters with the result (1: identical clusters).
 
 refits = model.report_.refits
-print(f"{refits.resampled:.2f} without a fifth of the entities")
+print(f"{refits.resampled:.2f} with a fifth of the entities left out")
 for name, agreement in refits.without.items():
     print(f"{agreement:.2f} without the {name} layer")
 print(f"{refits.neighbors_only:.2f} from the nearest neighbors alone")

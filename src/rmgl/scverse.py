@@ -35,19 +35,19 @@ def cluster(
     layer: str | Mapping[str, str] | None = None,
     **parameters: Any,
 ) -> RMGL:
-    """Cluster the observations of a MuData or AnnData object, and write the result into it.
+    """Cluster the observations of a MuData or AnnData object, and store the result in it.
 
-    `cluster` writes the labels to `obs[key_added]`, the outlier scores to
-    `obs[f"{key_added}_outlier_score"]`, the embedding to `obsm[f"X_{key_added}"]`, the layer of
-    each view to `obsp[f"{key_added}_{view}"]`, and the common graph to
+    `cluster` stores the labels in `obs[key_added]`, the outlier scores in
+    `obs[f"{key_added}_outlier_score"]`, the embedding in `obsm[f"X_{key_added}"]`, the layer of
+    each view in `obsp[f"{key_added}_{view}"]`, and the common graph in
     `obsp[f"{key_added}_connectivities"]`. The parameters, the view weights, the verdict and the
     report are in `uns[key_added]`.
 
     Parameters
     ----------
     data : MuData or AnnData
-        The modalities of a MuData object are views. Pass RNA as counts, which RMGL scales itself,
-        and other modalities normalized as usual.
+        The modalities of a MuData object are views. Pass RNA as raw counts (RMGL scales
+        them), and normalize the other modalities as usual.
     n_clusters : int or "auto"
         "auto" chooses the number from the data.
     key_added : str

@@ -69,7 +69,8 @@ def test_a_new_field_needs_a_default(tmp_path):
     path = written(tmp_path / "x", register(("name", str))("a"))
     register(("name", str), ("count", int))
     with pytest.raises(
-        ValueError, match=r"it holds a Sample with the fields \['name'\], not \['count', 'name'\]"
+        ValueError,
+        match=r"it has a Sample with the fields \['name'\], not \['count', 'name'\]",
     ):
         read_archive(path, format="test")
 
@@ -77,7 +78,7 @@ def test_a_new_field_needs_a_default(tmp_path):
 def test_a_record_that_has_lost_a_field_is_refused(tmp_path):
     path = written(tmp_path / "x", register(("name", str), ("count", int, 7))("a"))
     register(("name", str))
-    with pytest.raises(ValueError, match="it holds a Sample with the fields"):
+    with pytest.raises(ValueError, match="it has a Sample with the fields"):
         read_archive(path, format="test")
 
 

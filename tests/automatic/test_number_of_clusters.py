@@ -436,7 +436,7 @@ def test_confidence_has_its_conditions(changes, confidence):
 
 def test_the_reason_says_the_range():
     reason = evidence().reason
-    assert "chosen from the range 2 to 6 (modularity" in reason
+    assert "chosen from the candidates 2 to 6 (modularity" in reason
     assert "No other number fits nearly as well" in reason
     many = evidence(modularity=(0.8,) * 5, silhouette=(0.9,) * 5)
     assert ". 2 to 6 clusters fit about equally well" in many.reason

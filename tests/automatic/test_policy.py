@@ -323,7 +323,7 @@ def test_a_saved_model_has_the_names_of_functions(noisy_views, tmp_path):
 def test_a_checkpoint_belongs_to_its_policy(noisy_views, tmp_path):
     steps = tmp_path / "steps"
     RMGL(3, policy=Policy(coupling=0.02), random_state=0).fit(noisy_views, checkpoint=steps)
-    with pytest.raises(ValueError, match="holds a run with different data, parameters or versions"):
+    with pytest.raises(ValueError, match="has a run with different data, parameters or versions"):
         RMGL(3, policy=Policy(coupling=0.03), random_state=0).fit(noisy_views, checkpoint=steps)
 
 

@@ -181,7 +181,7 @@ def test_layer_speaks_networkx_and_laplacian(rng):
             "solver='simplex' is not recognized: use one of 'newton', 'dual-ascent'",
         ),
         ({"alpha": 1, "scale": "log"}, "scale='log' for view 'layer' is unknown"),
-        ({"alpha": 1, "start": np.zeros(3)}, "start must hold 10 finite numbers"),
+        ({"alpha": 1, "start": np.zeros(3)}, "start must contain 10 finite numbers"),
         ({"alpha": 1, "tol": -1.0}, "tol=-1.0 must be"),
         ({"alpha": 1, "max_iter": 0}, "max_iter=0 must be"),
     ],

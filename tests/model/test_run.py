@@ -57,13 +57,13 @@ def test_a_checkpoint_of_another_run_is_refused(three_views, tmp_path):
     RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     # the same run
     RMGL(3, random_state=0, n_jobs=2, verbose=0).fit(three_views, checkpoint=tmp_path / "steps")
-    with pytest.raises(ValueError, match="holds a run with different data, parameters or versions"):
+    with pytest.raises(ValueError, match="has a run with different data, parameters or versions"):
         RMGL(4, random_state=0).fit(three_views, checkpoint=tmp_path / "steps")
     changed = {name: X + (name == "view 1") * np.eye(*X.shape) for name, X in three_views.items()}
-    with pytest.raises(ValueError, match="holds a run with different data"):
+    with pytest.raises(ValueError, match="has a run with different data"):
         RMGL(3, random_state=0).fit(changed, checkpoint=tmp_path / "steps")
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds '.*', which is not part of a checkpoint"):
+    with pytest.raises(ValueError, match=r"contains '.*', which is not part of a checkpoint"):
         RMGL(3, random_state=0).fit(three_views, checkpoint=tmp_path)
 
 

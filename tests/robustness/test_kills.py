@@ -231,7 +231,7 @@ def test_two_runs_at_once_never_share_a_checkpoint(seeds, tmp_path):
             assert (
                 text == "right"
                 or "is in use by another run" in text
-                or "holds a run with different data" in text
+                or "has a run with different data" in text
             ), found
 
 

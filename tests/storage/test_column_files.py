@@ -184,7 +184,7 @@ def test_columns_that_no_view_can_have_are_named(tmp_path, name):
     write(pa.table({"x": [1.5, 2.5], "steps": [[1], [2, 3]]}), tmp_path / name)
     with pytest.raises(
         ValueError,
-        match=rf"{name}: column 'steps' holds values of type list<.*>, but each cell must hold a single value: convert",
+        match=rf"{name}: column 'steps' has values of type list<.*>, but each cell must contain a single value: convert",
     ):
         read_views([tmp_path / name])
     if name == "a.parquet":  # Feather files cannot be written so

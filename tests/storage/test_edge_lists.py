@@ -161,8 +161,8 @@ def test_an_entity_may_be_in_the_network_only(files):
     [
         ("p98,p99\np0,p97\np0,p1\n", "line 1: 'p98' is not an entity"),
         ("p0,p1\np0\n", "line 2 has 1 fields"),
-        ("p0,p1,2\np1,p2,-1\n", "line 2, column 3 holds '-1', but must hold a weight >= 0"),
-        ("source,target\n", "the file holds no edges"),
+        ("p0,p1,2\np1,p2,-1\n", "line 2, column 3 contains '-1', but must contain a weight >= 0"),
+        ("source,target\n", "the file has no edges"),
         ("p0,p99\n", "line 1: 'p99' is not an entity"),
         ("p0,p0\n", "no edge between two different entities"),
     ],

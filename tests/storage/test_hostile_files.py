@@ -46,15 +46,15 @@ def text_file(path, first, n_lines=30, columns=3):
 @pytest.mark.parametrize(
     ("first", "cell"),
     [
-        ("NA,2.5,1.5", "column 1 holds 'NA'"),
-        ("0.5,,1.5", "column 2 holds nothing"),
-        ("0.5,1.2.3,1.5", "column 2 holds '1.2.3'"),
-        ("oops,2.5,1.5", "column 1 holds 'oops'"),
-        ("0.5,2.5,n/a", "column 3 holds 'n/a'"),
-        ("age,2.5,height", "column 2 holds '2.5'"),
-        ("NA,NA,NA", "column 1 holds 'NA'"),
-        (",,", "column 1 holds nothing"),
-        ("x,NA,1.5", "column 2 holds 'NA'"),
+        ("NA,2.5,1.5", "column 1 contains 'NA'"),
+        ("0.5,,1.5", "column 2 contains nothing"),
+        ("0.5,1.2.3,1.5", "column 2 contains '1.2.3'"),
+        ("oops,2.5,1.5", "column 1 contains 'oops'"),
+        ("0.5,2.5,n/a", "column 3 contains 'n/a'"),
+        ("age,2.5,height", "column 2 contains '2.5'"),
+        ("NA,NA,NA", "column 1 contains 'NA'"),
+        (",,", "column 1 contains nothing"),
+        ("x,NA,1.5", "column 2 contains 'NA'"),
     ],
 )
 def test_a_first_line_that_may_be_a_damaged_row_is_refused_and_not_lost(
@@ -67,7 +67,7 @@ def test_a_first_line_that_may_be_a_damaged_row_is_refused_and_not_lost(
 
 @pytest.mark.parametrize("first", ["NA", "1.2.3", "n/a"])
 def test_a_single_column_with_a_damaged_first_row_is_refused(tmp_path, first):
-    with pytest.raises(ValueError, match="line 1, column 1 holds"):
+    with pytest.raises(ValueError, match="line 1, column 1 contains"):
         read_views([text_file(tmp_path / "a.csv", first, columns=1)])
 
 
@@ -95,7 +95,7 @@ def test_numbers_as_column_names_beside_an_id_column(tmp_path):
     found = read_views([path], "gene")
     assert found.index.tolist() == ["x", "y"]
     assert found.matrices[0].tolist() == [[0.5, 1.5], [2.5, 3.5]]
-    with pytest.raises(ValueError, match=r"line 1, column 1 holds 'gene' among numbers.*--id"):
+    with pytest.raises(ValueError, match=r"line 1, column 1 contains 'gene' among numbers.*--id"):
         read_views([path])
     with pytest.raises(ValueError, match=r"no column 'Gene': did you mean --id gene\?"):
         read_views([path], "Gene")
@@ -105,7 +105,7 @@ def test_a_row_that_looks_like_the_column_numbers_of_pandas_is_not_lost(tmp_path
     path = tmp_path / "a.csv"
     path.write_text("0,1\n1,0\n1,1\n0,0\n")
     with pytest.raises(
-        ValueError, match="line 1 holds 0,1, which may be a row or the column numbers"
+        ValueError, match="line 1 contains 0,1, which may be a row or the column numbers"
     ):
         read_views([path])
 
@@ -113,9 +113,9 @@ def test_a_row_that_looks_like_the_column_numbers_of_pandas_is_not_lost(tmp_path
 def test_nul_characters_are_refused_with_their_place(tmp_path, capsys):
     text_file(tmp_path / "a.csv", "0.5,2.5\0,1.5")
     assert cluster(tmp_path / "a.csv", "-o", tmp_path / "out") == 2
-    refusal(capsys, "a.csv: line 1, column 2 holds a NUL character")
+    refusal(capsys, "a.csv: line 1, column 2 contains a NUL character")
     (tmp_path / "b.csv").write_text("id,x\na,1\nb\0,2\n")
-    with pytest.raises(ValueError, match=r"b\.csv: line 3, column 1 holds a NUL character"):
+    with pytest.raises(ValueError, match=r"b\.csv: line 3, column 1 contains a NUL character"):
         read_views([tmp_path / "b.csv"], "id")
 
 
@@ -602,7 +602,7 @@ def test_an_npz_with_a_view_twice_is_refused(two_blocks, tmp_path, names):
         tmp_path / "a.npz",
         *((name, two_blocks["view 0"] + place) for place, name in enumerate(names)),
     )
-    with pytest.raises(ValueError, match=r"a\.npz: .*holds the array 'a' more than once"):
+    with pytest.raises(ValueError, match=r"a\.npz: .*contains the array 'a' more than once"):
         read_views([path])
 
 

@@ -71,7 +71,7 @@ def test_compressed_files_have_the_name_of_what_they_hold(tmp_path):
         archive.writestr("a.csv", text)
         archive.writestr("b.csv", text)
     with pytest.raises(
-        ValueError, match=r"two.csv.zip: the archive holds 2 files: it must hold one"
+        ValueError, match=r"two.csv.zip: the archive contains 2 files: it must contain one"
     ):
         read_views([tmp_path / "two.csv.zip"])
 
@@ -127,7 +127,7 @@ def test_a_mistake_in_a_column_of_numbers_is_named(tmp_path):
     (tmp_path / "a.csv").write_text('id,"x\ny",sex\na,1,F\nb,2,M\nc,oops,F\nd,4,M\n')
     with pytest.raises(
         ValueError,
-        match=r"a.csv: line 5, column 2 holds 'oops', but most",
+        match=r"a.csv: line 5, column 2 contains 'oops', but most",
     ):
         read_views([tmp_path / "a.csv"], "id")
 
@@ -154,7 +154,9 @@ def test_excel(tmp_path):
     assert views[0].columns[:3] == ("x", "sex = F", "sex = M")
     assert views[0].n_gaps == 2
     table.assign(x=[1, "two", 3, 4]).to_excel(tmp_path / "b.xlsx", index=False)
-    with pytest.raises(ValueError, match=r"b.xlsx: line 3, column 2 holds 'two', but most cells"):
+    with pytest.raises(
+        ValueError, match=r"b.xlsx: line 3, column 2 contains 'two', but most cells"
+    ):
         read_views([tmp_path / "b.xlsx"], "id")
 
 

@@ -37,7 +37,7 @@ def test_a_missing_id_is_refused_with_its_row(name, kind, tmp_path, capsys):
     assert run("cluster", tmp_path / name, "--id", "patient", "-k", 2, "-o", tmp_path / "out") == 2
     line = "row 1" if name in ("a.parquet", "a.feather", "a.arrow") else "line 3"
     found = capsys.readouterr().err
-    assert f"{name}: {line}, column 'patient' has no row id" in found
+    assert f"{name}: {line}, column 'patient' has no id" in found
     assert "give every row its own id, or remove the row" in found
     assert not (tmp_path / "out").exists()
 
@@ -45,12 +45,12 @@ def test_a_missing_id_is_refused_with_its_row(name, kind, tmp_path, capsys):
 @pytest.mark.parametrize("mark", ["NA", "<NA>", "nan", "null", "?", " NA "])
 def test_a_mark_of_missing_values_is_no_id_in_text(mark, tmp_path):
     (tmp_path / "a.csv").write_text(f'"patient\nid",x\np,1\n{mark},2\nq,3\n')
-    with pytest.raises(ValueError, match=r"a\.csv: line 4, column 'patient\\nid' has no row id"):
+    with pytest.raises(ValueError, match=r"a\.csv: line 4, column 'patient\\nid' has no id"):
         read_views([tmp_path / "a.csv"], "patient\nid")
     (tmp_path / "edges.csv").write_text(f"source,target\np,q\nq,{mark}\n")
     with pytest.raises(
         ValueError,
-        match=r"edges\.csv: line 3 holds 'q' and '.*', but an edge needs two ids: fill them in",
+        match=r"edges\.csv: line 3 contains 'q' and '.*', but an edge needs two ids: fill them in",
     ):
         read_edge_list(tmp_path / "edges.csv")
 
@@ -59,7 +59,7 @@ def test_a_missing_label_in_the_index_of_a_table_is_refused(tmp_path):
     pd.DataFrame(
         {"x": [1.5, 2.5, 3.5]}, index=pd.Index(["p", None, "q"], name="patient")
     ).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match=r"a\.parquet: row 1, column 'patient' has no row id"):
+    with pytest.raises(ValueError, match=r"a\.parquet: row 1, column 'patient' has no id"):
         read_views([tmp_path / "a.parquet"], "patient")
 
 
@@ -75,7 +75,7 @@ def test_ids_that_are_words_for_nothing_are_kept_where_a_file_knows_what_is_miss
 def test_a_missing_name_beside_a_matrix_is_refused(tmp_path):
     io.mmwrite(tmp_path / "x.mtx", sparse.coo_array(np.eye(3)))
     (tmp_path / "x_barcodes.tsv").write_text("a\t1\n\t2\nc\t3\n")
-    with pytest.raises(ValueError, match=r"x\.mtx: x_barcodes\.tsv, name 2 has no row id"):
+    with pytest.raises(ValueError, match=r"x\.mtx: x_barcodes\.tsv, name 2 has no id"):
         read_views([tmp_path / "x.mtx"])
 
 
@@ -86,8 +86,8 @@ def test_a_missing_observation_is_refused(tmp_path):
         np.eye(3), obs=pd.DataFrame(index=np.array(["a", " ", "c"], dtype=object))
     )
     adata.write_h5ad(tmp_path / "x.h5ad")
-    with pytest.raises(ValueError, match=r"x\.h5ad: observation 1 \(obs_names\) has no row id"):
+    with pytest.raises(ValueError, match=r"x\.h5ad: observation 1 \(obs_names\) has no id"):
         read_views([tmp_path / "x.h5ad"])
     mudata.MuData({"rna": adata}).write(tmp_path / "x.h5mu")
-    with pytest.raises(ValueError, match=r"x\.h5mu: observation 1 \(obs_names\) has no row id"):
+    with pytest.raises(ValueError, match=r"x\.h5mu: observation 1 \(obs_names\) has no id"):
         read_views([tmp_path / "x.h5mu"])

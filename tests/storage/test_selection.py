@@ -50,7 +50,7 @@ def test_columns_are_kept_and_dropped_by_name_or_pattern(birds, tmp_path):
 def test_a_column_that_is_dropped_may_hold_anything(birds, tmp_path, capsys):
     """A mistake in a column stops the run only if the column is used."""
     assert cluster("birds.csv", "--id", "bird", "-o", "out") == 2
-    assert "column 7 holds 'heavy', but most cells" in capsys.readouterr().err
+    assert "column 7 contains 'heavy', but most cells" in capsys.readouterr().err
     assert cluster("birds.csv", "--id", "bird", "-o", "out", "--drop", "weight,island") == 0
     birds.drop(columns=["weight", "island"]).to_csv("fewer.csv", index=False)
     assert cluster("fewer.csv", "--id", "bird", "-o", "fewer") == 0
@@ -174,7 +174,7 @@ def test_a_row_that_one_of_two_files_lacks_is_no_empty_row(birds, tmp_path, caps
 def test_a_row_with_values_needs_an_id(birds, capsys):
     birds.iloc[:, :4].assign(bird=["", *birds["bird"][1:]]).to_csv("x.csv", index=False)
     assert cluster("x.csv", "--id", "bird", "-o", "out") == 2
-    assert "x.csv: line 2, column 'bird' has no row id" in capsys.readouterr().err
+    assert "x.csv: line 2, column 'bird' has no id" in capsys.readouterr().err
 
 
 def test_free_text_is_left_out_with_a_note(birds, tmp_path, capsys):

@@ -262,7 +262,7 @@ ERRORS = {
         [A, A],
         {},
         {"observed": [None, A[:, 0]]},
-        r"observed for view 'view_1' must hold one Boolean value",
+        r"observed for view 'view_1' must have one Boolean value",
     ),
     "unknown view": (
         {"a": A, "b": A},

@@ -204,7 +204,7 @@ def decode(value: Any, array: ArrayOf) -> Any:
     if not isinstance(value, dict):
         return value
     if len(value) != 1:
-        raise NotReadable(f"it holds an object with {len(value)} keys where one is expected")
+        raise NotReadable(f"it contains an object with {len(value)} keys where one is expected")
     ((kind, content),) = value.items()
     if kind == "array":
         return array(content)
@@ -219,7 +219,7 @@ def decode(value: Any, array: ArrayOf) -> Any:
             return sound_csr("a sparse matrix", *arrays, tuple(parts["shape"]))
         if kind in RECORDS:
             return _record(kind, parts)
-    raise NotReadable(f"it holds a value of unknown type {kind!r}")
+    raise NotReadable(f"it contains a value of unknown type {kind!r}")
 
 
 FROM_LISTS: dict[str, Callable[[list[Any], ArrayOf], Any]] = {
@@ -234,10 +234,10 @@ FROM_LISTS: dict[str, Callable[[list[Any], ArrayOf], Any]] = {
 def _entry(entry: Any, array: ArrayOf) -> tuple[Any, Any]:
     """Decode one key and value of a dict."""
     if not isinstance(entry, list) or len(entry) != 2:
-        raise NotReadable("it holds a dict with an entry that is not a key and a value")
+        raise NotReadable("it contains a dict with an entry that is not a key and a value")
     key = decode(entry[0], array)
     if not isinstance(key, str | int | float | tuple | None):
-        raise NotReadable(f"it holds a dict with a key of type {type(key).__name__}")
+        raise NotReadable(f"it contains a dict with a key of type {type(key).__name__}")
     return key, decode(entry[1], array)
 
 
@@ -255,7 +255,7 @@ def _record(kind: str, parts: dict[str, Any]) -> Any:
         if field.default is MISSING and field.default_factory is MISSING
     }
     if not required <= set(parts) <= set(types):
-        raise NotReadable(f"it holds a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
+        raise NotReadable(f"it has a {kind} with the fields {sorted(parts)}, not {sorted(types)}")
     for name, value in parts.items():
         if not conforms(value, types[name]):
             raise NotReadable(f"the file is inconsistent (wrong type of the {name} of a {kind})")

@@ -89,7 +89,7 @@ def read_npy(path: Path) -> NDArray[Any]:
     """Read the array in an .npy file."""
     with path.open("rb") as file:
         if file.read(2) == b"PK":
-            raise Refused("it holds several arrays: rename it to .npz")
+            raise Refused("it contains several arrays: rename it to .npz")
         file.seek(0)
         header = read_header(file)
         header.check("its header", os.fstat(file.fileno()).st_size - file.tell())
@@ -102,7 +102,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """Read the 2-D arrays of an .npz file by name. Other arrays, such as labels, are not read."""
     with path.open("rb") as file:
         if file.read(6) == npy.MAGIC_PREFIX:
-            raise Refused("it holds a single array: rename it to .npy")
+            raise Refused("it contains a single array: rename it to .npy")
     with zipfile.ZipFile(path) as archive:
         members = by_name(archive.infolist())
         headers = {name: member_header(archive, name, info) for name, info in members.items()}
@@ -126,7 +126,7 @@ def by_name(infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         name = info.filename.removesuffix(".npy")
         if name in members:
             raise Refused(
-                f"it holds the array {name!r} more than once (as {members[name].filename!r} "
+                f"it contains the array {name!r} more than once (as {members[name].filename!r} "
                 f"and {info.filename!r}): rename one"
             )
         members[name] = info

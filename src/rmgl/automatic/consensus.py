@@ -78,7 +78,7 @@ class Agreement:
         return bool(rule(views, **built_in))
 
     def share_of_consensus(self, excess: float) -> float:
-        """Return the multiple of the consensus costs that is added for this excess."""
+        """Return the factor of the consensus costs that are added for this excess roughness."""
         least, most = self.disagreement
         return self.consensus_share * float(np.clip((excess - least) / (most - least), 0.0, 1.0))
 

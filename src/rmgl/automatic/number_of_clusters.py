@@ -230,7 +230,7 @@ class NumberOfClusters:
             else f"{least} {near} {most} clusters fit about equally well"
         )
         return (
-            f"chosen from the range {self.candidates[0]} to {self.candidates[-1]} (modularity "
+            f"chosen from the candidates {self.candidates[0]} to {self.candidates[-1]} (modularity "
             f"{self.modularity[at]:.3f}{good}, stability {known}). {others}. "
             f"Confidence: {self.confidence}"
         )

@@ -39,7 +39,8 @@ class GDMCCA(Baseline):
     n_clusters : int
         Number of clusters.
     gamma : float >= 0
-        Weight of the graph; larger values give smoother directions, and 0 is plain multi-view CCA.
+        Weight of the graph term; larger values give smoother directions, and 0 is plain multi-view
+        CCA.
     epsilon : float > 0
         Ridge term added to the kernels, relative to the mean squared singular value of each view.
     graph : None, view name, Layer or adjacency matrix

@@ -76,7 +76,7 @@ def learn_gl_sigrep(
     ----------
     X : array, DataFrame or sparse matrix of shape (N, D)
     alpha : float > 0
-        Weight of smoothness; larger values smooth Y more.
+        Weight of the smoothness term; larger values smooth Y more.
     beta : "auto" or float > 0
         Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per
         node.
@@ -192,7 +192,7 @@ class GLSigRep(Baseline):
     ----------
     n_clusters : int
     alpha : float > 0
-        Weight of smoothness; larger values smooth the data more.
+        Weight of the smoothness term; larger values smooth the data more.
     beta : "auto" or float > 0
         Weight of ||L||_F^2; larger values give more edges. "auto" gives about 20 neighbors per
         node.

@@ -44,7 +44,7 @@ class Presenter(FittedClusterer):
     align: str | None
 
     def explain(self, X: Any, feature_names: Any = None, *, observed: Any = None) -> Explanation:
-        """Compare every cluster with all other entities in every feature, without refitting.
+        """Compare each cluster with all other entities in every feature, without refitting.
 
         The effect size is (mean inside - mean outside) / s, where s is the standard deviation
         pooled over the cluster and all other entities. The AUC is the probability that a member has
@@ -58,7 +58,7 @@ class Presenter(FittedClusterer):
             values in the units in which you want results reported. A view may be left out of a
             dict, or be None in a list. The views are also required for a loaded model.
         feature_names : list with one list of names per view, or dict by view name, optional
-            Feature names. By default, the column names of tables are used, or else "column 0",
+            Feature names. By default, the column names of tables or, without names, "column 0",
             "column 1" and so on.
         observed : as for `fit`
 
@@ -169,7 +169,8 @@ class Presenter(FittedClusterer):
         path : file
             Output path, usually ending in .html. An existing file is overwritten.
         ids : list or array of N names, optional
-            Names of the entities. By default, `index_` is used, or else the row numbers.
+            Names of the entities. By default, the labels in `index_` or, without labels, the row
+            numbers.
         features : Explanation, optional
             Features that distinguish the clusters, as returned by `explain`. By default, they are
             computed from `views` or, without it, from the scaled rows that the model keeps.
@@ -282,7 +283,7 @@ class Presenter(FittedClusterer):
         """Write each layer to a GraphML file, for Gephi, Cytoscape and similar tools (requires
         networkx).
 
-        Nodes have a `label` (the name of the entity, or else its row number), a `cluster` and an
+        Nodes have a `label` (the name of the entity, or its row number), a `cluster` and an
         `outlier_score`. Edges have a `weight`. Each file is named after its layer. The folder is
         created if it does not exist, and existing files are overwritten.
 
@@ -300,8 +301,8 @@ class Presenter(FittedClusterer):
         Edge files have the columns Source, Target, Type and Weight. The file nodes.csv has the
         columns Id, Label, cluster and outlier_score.
 
-        Gephi opens both files (Import spreadsheet): first nodes.csv, then the edges of a layer.
-        Labels are the names of the entities, or else their row numbers.
+        To open the files in Gephi, use Import spreadsheet: import nodes.csv first, then the edge
+        file of a layer. Labels are the names of the entities, or their row numbers.
 
         Examples
         --------

@@ -108,7 +108,7 @@ class RMGL(Learner, Presenter, Subsetter):
         the order of `labels_`.
     missing : {"pairwise", "error"}
         How to treat individual cells that are NaN. "pairwise" computes the distance between two
-        rows from the columns observed in both, and scales it up to all columns (formula in
+        rows from the columns observed in both, and extrapolates it to all columns (formula in
         `rmgl.edges.gaps`). "error" raises an error. A row in which all cells are NaN is different:
         its entity is missing from the view.
     views : list or dict of column blocks, optional
@@ -185,7 +185,7 @@ class RMGL(Learner, Presenter, Subsetter):
         weighted mean of the rows of its neighbors.
     placed_ : array
         Indices of the entities that were left out of the fit and placed afterwards like new rows.
-        If each view separates only some of the clusters, these are the entities that are missing
+        When each view separates only some of the clusters, these are the entities that are missing
         from a view. They have no edges in `layers_` and an outlier score of 0.
     scale_ : list of (name, reason)
         Scaling of each view.

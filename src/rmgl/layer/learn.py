@@ -116,7 +116,7 @@ def learn_layer(
         )
     if start is not None and (np.shape(start) != (views.n_rows,) or not np.isfinite(start).all()):
         raise ValueError(
-            f"start must hold {views.n_rows} finite numbers, one for each row of the view: use "
+            f"start must contain {views.n_rows} finite numbers, one for each row of the view: use "
             "the potentials of a layer with the same number of rows"
         )
     alpha = float(positive_per_view(alpha, views.names, "alpha")[0])

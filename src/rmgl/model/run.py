@@ -79,7 +79,7 @@ class Run:
         foreign = [name for name in found if not name.endswith(SUFFIX)]
         if foreign:
             raise ValueError(
-                f"checkpoint={str(self.folder)!r} holds {foreign[0]!r}, which is not part of a "
+                f"checkpoint={str(self.folder)!r} contains {foreign[0]!r}, which is not part of a "
                 "checkpoint: choose another folder"
             )
         self._lock = FolderLock(self.folder)
@@ -124,7 +124,7 @@ class Run:
             kept = expect("the content", read_archive(path, format=FORMAT), dict[str, Any])
             if kept["run"] != self.fingerprint:
                 raise OtherRun(
-                    f"checkpoint={str(self.folder)!r} holds a run with different data, parameters "
+                    f"checkpoint={str(self.folder)!r} has a run with different data, parameters "
                     f"or versions ({path.name}): choose another folder, or delete it"
                 )
             return take(kept)

@@ -29,7 +29,7 @@ def about_data(content: Content, written: date) -> Html:
     """Return the name of the data and the date of the page."""
     day = element("time", written.isoformat(), datetime=written.isoformat())
     named = [element("b", content.name), ", "] if content.name else []
-    return element("p", *named, "page written on ", day, class_="about")
+    return element("p", *named, "generated on ", day, class_="about")
 
 
 def contents(content: Content) -> Html:

@@ -73,11 +73,12 @@ def found(model: FittedModel, n_doubtful: int, inside: Sequence[Share | None] = 
     neighbors in the same cluster.
     """
     n, k = len(model.labels), model.n_clusters
-    chosen = "" if model.number is None else ", a number chosen from the data"
-    clauses = [f"{n:,} entities form {plural(k, 'cluster')}{chosen}"]
+    clauses = [f"the {n:,} entities form {plural(k, 'cluster')}"]
+    if model.number is not None:
+        clauses.append("this number was chosen automatically")
     if len(inside) > 1:
         clauses += most_important(model.view_names, inside)
-    doubts = {0: "no assignment is doubtful", 1: "one assignment is doubtful"}.get(
+    doubts = {0: "no assignments are doubtful", 1: "one assignment is doubtful"}.get(
         n_doubtful, f"{n_doubtful:,} assignments are doubtful"
     )
     return written_out([*clauses, doubts])
@@ -150,19 +151,16 @@ def about_places(n_entities: int, n_clusters: int) -> str:
     """Return an explanation of the positions of the entities on the map."""
     if n_clusters <= 2 or n_entities < 10:
         return "The map shows the principal components of the embedding."
-    return (
-        "Neighbors in the embedding are close together on the map. Distances between "
-        "distant groups mean little."
-    )
+    return "Distances between distant groups mean little."
 
 
 def about_confidence() -> str:
     """Return an explanation of confidence and of doubtful entities."""
     return (
-        "Confidence compares two sums of edge weights: those of the edges between an entity and "
-        "its own cluster, and those of the edges between it and the other cluster to which it is "
-        "most strongly connected. It is 100% if there is no other cluster, and 50% if the two sums "
-        f"are equal. Assignments with a confidence below {percent(DOUBTFUL)} are flagged as "
+        "Confidence compares the total weight of an entity's edges to its own cluster with the "
+        "total weight of its edges to the other cluster that it is most strongly connected to. It "
+        "is 100% if there is no other cluster, and 50% if the two totals are equal. "
+        f"Assignments with a confidence below {percent(DOUBTFUL)} are flagged as "
         "doubtful."
     )
 

@@ -1,4 +1,4 @@
-"""How often entities are found together when a fifth of the entities is left out."""
+"""How often entities are in the same cluster when a fifth of the entities are left out."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def coclustering_data(
     n_draws: int | None = None,
     random_state: int = 0,
 ) -> Coclustering:
-    """Count how often entities are found together when a fifth of the entities is left out.
+    """Count how often entities are in the same cluster when a fifth of the entities are left out.
 
     Each draw keeps four fifths of the entities and finds the same number of clusters among them,
     using the fitted layers. The layers are not learned again.
@@ -172,7 +172,7 @@ def plot_coclustering(
     random_state: int = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot how often entities are found together when a fifth of the entities is left out.
+    """Plot how often entities are in the same cluster when a fifth of the entities are left out.
 
     Dark blocks on the diagonal are clusters that are recovered. Shades outside the blocks show
     which clusters are mixed, and light stripes are entities that change clusters.
@@ -181,7 +181,7 @@ def plot_coclustering(
     ----------
     model, by_cluster, n_draws, random_state : as for `coclustering_data`
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def plot_coclustering(
     >>> views = {"a": [[0.0], [0.1], [0.3], [0.4], [5.0], [5.1], [5.3], [5.4]]}
     >>> model = RMGL(2, random_state=0).fit(views)
     >>> plot_coclustering(model, n_draws=5, ax=Figure().subplots()).get_title()
-    'Found together in 5 draws of 80% of the entities'
+    'In the same cluster in 5 draws of 80% of the entities'
     """
     found = coclustering_data(
         model, by_cluster=by_cluster, n_draws=n_draws, random_state=random_state
@@ -227,5 +227,5 @@ def plot_coclustering(
     ordered = "" if found.entities is None else ", ordered by cluster"
     ax.set_xlabel(f"{counted}{found.n_entities:,} entities{ordered}{left_out}")
     ax.set_ylabel("cluster")
-    ax.set_title(f"Found together in {found.n_draws} draws of 80% of the entities")
+    ax.set_title(f"In the same cluster in {found.n_draws} draws of 80% of the entities")
     return ax

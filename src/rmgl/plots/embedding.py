@@ -136,7 +136,7 @@ def plot_embedding(
         Labels for colors and numbers, such as known classes. By default, the clusters of the model
         are used.
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
     method, random_state : as for `embedding_data`
 
     Examples

@@ -32,7 +32,7 @@ def plot_convergence(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : fitted RMGL, or its `history_`
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def plot_number_of_clusters(model: Any, *, ax: Axes | None = None) -> Axes:
     ----------
     model : RMGL fitted with n_clusters="auto", or its `number_`
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------

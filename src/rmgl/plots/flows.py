@@ -187,7 +187,7 @@ def plot_flows(
     names : pair of str, default ("this model", "other clustering")
         Names of the two clusterings.
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------

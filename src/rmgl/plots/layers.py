@@ -103,7 +103,7 @@ def plot_layer(
     ----------
     model, labels, layer, n_bins : as for `layer_data`
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------

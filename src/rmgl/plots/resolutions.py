@@ -128,7 +128,7 @@ def plot_resolutions(model: Any, *, ax: Sequence[Axes] | None = None) -> Sequenc
     ----------
     model : RMGL fitted with n_clusters="auto"
     ax : two Axes, optional
-        Axes of the tree and of the curves. By default, those of a new figure.
+        Axes of the tree and of the curves. By default, a new figure is created.
 
     Returns
     -------

@@ -109,7 +109,7 @@ def plot_silhouettes(model: Any, *, ax: Axes | None = None, random_state: int = 
     ----------
     model, random_state : as for `silhouettes_data`
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
 
     Examples
     --------

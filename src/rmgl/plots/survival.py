@@ -24,19 +24,19 @@ DRAWN_TIMES = 2_000
 def survival_data(
     model: Any, table: Any = None, time: str | None = None, event: str | None = None
 ) -> dict[int, dict[str, Floats]]:
-    """Compute the Kaplan-Meier curve of every cluster, as the corners of its steps.
+    """Compute the Kaplan-Meier curve for each cluster, as the corner points of the step function.
 
     Parameters
     ----------
     model : fitted RMGL, or the result of its `associate`
     table, time, event : as for `RMGL.associate`
-        A table and the names of its columns of times and events. They are not needed with the
-        result of `associate`.
+        A table and the names of its time and event columns. Not needed if `model` is the result of
+        `associate`.
 
     Returns
     -------
     dict
-        For every cluster, the arrays "time" and "survival", and the limits "lower" and "upper" of
+        For each cluster, the arrays "time" and "survival", and the limits "lower" and "upper" of
         its 95% confidence band.
 
     Examples
@@ -82,7 +82,7 @@ def plot_survival(
     ax: Axes | None = None,
     band: bool = True,
 ) -> Axes:
-    """Plot the Kaplan-Meier curve of every cluster: the share without an event.
+    """Plot the Kaplan-Meier curve for each cluster: the share without an event.
 
     Ticks on a curve mark entities that were no longer observed (censored). With more than 100,000
     entities, curves are drawn at 2000 of their times, and the axis label says so.
@@ -92,7 +92,7 @@ def plot_survival(
     model : fitted RMGL, or the result of its `associate`
     table, time, event : as for `survival_data`
     ax : Axes, optional
-        Axes to draw on. By default, those of a new figure.
+        Axes to draw on. By default, a new figure is created.
     band : bool, default True
         Whether to draw the 95% confidence bands.
 

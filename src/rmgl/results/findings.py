@@ -113,7 +113,7 @@ def _missing_cells(subject: str, missing: int, cells: int, share: float, rows: i
     where = _count(rows, "row", "rows")
     return (
         f"Missing cells: {subject}: {missing:,} of {cells:,} ({share:.1%}), in {where}; "
-        "distances are computed from the columns observed in both rows, and scaled up."
+        "distances are computed from the columns observed in both rows, and extrapolated."
     )
 
 
@@ -195,8 +195,11 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "with complete rows."
     ).format,
     "no consensus of few": (
-        "No consensus layer is learned: the entities share too few views, or there are "
-        "too many entities."
+        "No consensus layer is learned, because the entities share too few views."
+    ).format,
+    "no consensus of many": (
+        "No consensus layer is learned, because some entities are missing from views and there "
+        "are too many entities, or because the entities share too few views."
     ).format,
     "no consensus by rule": "No consensus layer is learned, because of the rule {rule!r}.".format,
     "weights by agreement": (
@@ -238,9 +241,9 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "Evidence in the common graph: relative eigengap of {gap:.2f} after eigenvalue "
         "{eigenvalue}; {within:.0%} of the edge weight inside clusters."
     ).format,
-    "second answer of some": "{agreement:z.2f} without a fifth of the entities".format,
-    "second answer without a view": "{agreement:z.2f} without the {subject} layer".format,
-    "second answer of neighbors": "{agreement:z.2f} with the nearest-neighbor graph alone".format,
+    "second answer of some": "{agreement:z.2f} with a fifth of the entities left out".format,
+    "second answer without a view": "{agreement:z.2f} with the {subject} layer left out".format,
+    "second answer of neighbors": "{agreement:z.2f} with only the nearest-neighbor graph".format,
     # weak evidence
     "fitted again": (
         "{n_rows:,} entities were refitted, and there are now {n_clusters} clusters; "

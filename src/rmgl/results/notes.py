@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rmgl.automatic.consensus import Agreement
 from rmgl.results.findings import Finding
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def no_consensus(report: Report) -> Finding:
     if any(networks):
         return note("no consensus of networks" if all(networks) else "no consensus beside networks")
     if report.consensus_rule == "overlap":
-        return note("no consensus of few")
+        few = report.n_rows <= Agreement.most_incomplete
+        return note("no consensus of few" if few else "no consensus of many")
     return Finding("no consensus by rule", "note", words={"rule": report.consensus_rule})
 
 

@@ -32,7 +32,7 @@ class Checkpoint(Protocol):
 def check_arrays(kept: Found, *names: str) -> None:
     """Raise `Unsound` unless the stored arrays have exactly these names."""
     if set(kept) != set(names):
-        raise Unsound(f"it holds the arrays {sorted(kept)}, but {sorted(names)} were expected")
+        raise Unsound(f"it contains the arrays {sorted(kept)}, but {sorted(names)} were expected")
 
 
 def digest_of(*parts: Any) -> str:

@@ -71,7 +71,7 @@ def check_flat(names: list[str], kinds: list[Any]) -> None:
             raise Refused(f"column {name!r} occurs more than once: rename one of them")
         if types.is_nested(stored) or types.is_run_end_encoded(stored):
             raise Refused(
-                f"column {name!r} holds values of type {kind}, but each cell must hold a single "
+                f"column {name!r} has values of type {kind}, but each cell must contain a single "
                 "value: convert the column, or leave it out"
             )
         seen.add(name)

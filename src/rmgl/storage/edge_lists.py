@@ -64,7 +64,7 @@ def read_edge_list(path: Path) -> EdgeList:
         rows = rows[1:]
     if not rows:
         raise ValueError(
-            f"{path}: the file holds no edges: write two ids and, optionally, a weight on each line"
+            f"{path}: the file has no edges: write two ids and, optionally, a weight on each line"
         )
     width = len(rows[0][1])
     for line, row in rows:
@@ -75,7 +75,7 @@ def read_edge_list(path: Path) -> EdgeList:
             )
         if None in without_marks(row[:2]):
             raise ValueError(
-                f"{path}: line {line} holds {row[0]!r} and {row[1]!r}, but an edge needs two "
+                f"{path}: line {line} contains {row[0]!r} and {row[1]!r}, but an edge needs two "
                 "ids: fill them in, or remove the line"
             )
     first, second = ([row[end] for _, row in rows] for end in (0, 1))
@@ -122,7 +122,7 @@ def weights_of(path: Path, rows: Sequence[Line]) -> Floats:
     for (line, row), weight in zip(rows, weights, strict=True):
         if weight is None or not 0 <= weight < np.inf:
             raise ValueError(
-                f"{path}: line {line}, column 3 holds {row[2]!r}, but must hold a weight >= 0"
+                f"{path}: line {line}, column 3 contains {row[2]!r}, but must contain a weight >= 0"
             )
     return np.array(weights, dtype=np.float64)
 

@@ -132,9 +132,9 @@ def check_cells(frame: Any, id_column: str | None, lines: Indices) -> None:
         if texts and n_numbers >= MOSTLY * len(present):
             row, cell = texts[0]
             raise ValueError(
-                f"line {lines[row]}, column {place + 1} holds {described(cell)}, but most cells in "
-                "this column are numbers: correct or clear the cell, specify the column with "
-                "--id if it holds row ids, or leave the column out with --drop"
+                f"line {lines[row]}, column {place + 1} contains {described(cell)}, but most cells "
+                "in this column are numbers: correct or clear the cell, specify the column with "
+                "--id if it contains row ids, or leave the column out with --drop"
             )
 
 

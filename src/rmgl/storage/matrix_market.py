@@ -44,7 +44,7 @@ def read_matrix(path: Path, wanted: Selection) -> Table:
         ) from error
     ids, columns = row_ids_beside(path), names_beside(path, FEATURE_FILES)
     if matrix.dtype.kind == "c":
-        raise ValueError("it holds complex numbers: write real numbers")
+        raise ValueError("it contains complex numbers: write real numbers")
     as_written = fits(ids, columns, n_rows, n_columns)
     turned = fits(ids, columns, n_columns, n_rows)
     if not as_written and not turned:

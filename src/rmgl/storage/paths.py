@@ -204,7 +204,7 @@ def check_folder(folder: Path, force: bool) -> None:
     foreign = foreign_file(folder)
     if foreign is not None:
         raise ValueError(
-            f"{folder} holds {foreign!r}, which rmgl did not write, so --force will not "
+            f"{folder} contains {foreign!r}, which rmgl did not write, so --force will not "
             "replace it: choose another name"
         )
 

@@ -105,7 +105,7 @@ def check_rows(path: Path, table: Table, least: int) -> None:
     n_rows = table.values.shape[0]
     if n_rows < least:
         raise ValueError(
-            f"{path} holds {n_rows or 'no'} row{'' if n_rows == 1 else 's'}, but a view needs at "
+            f"{path} has {n_rows or 'no'} row{'' if n_rows == 1 else 's'}, but a view needs at "
             f"least {least}: every row is one of the entities to cluster"
         )
 

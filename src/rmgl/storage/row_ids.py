@@ -23,13 +23,13 @@ def checked_ids(ids: Iterable[str | None], place: Callable[[int], str]) -> list[
     ['a', 'b']
     >>> checked_ids(["a", None], lambda row: f"row {row}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: row 1 has no row id (it is empty or marked as missing): ...
+    ValueError: row 1 has no id (it is empty or marked as missing): ...
     """
     checked = []
     for row, label in enumerate(ids):
         if label is None or not label.strip():
             raise ValueError(
-                f"{place(row)} has no row id (it is empty or marked as missing): give every "
+                f"{place(row)} has no id (it is empty or marked as missing): give every "
                 "row its own id, or remove the row"
             )
         checked.append(label)

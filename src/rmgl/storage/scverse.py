@@ -128,7 +128,7 @@ def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
 
 
 def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
-    """Write the result of a fit into a MuData, in place.
+    """Store the result of a fit in a MuData.
 
     `obs[key]` gets the labels, `obs[f"{key}_outlier_score"]` the outlier scores, `obsm[f"X_{key}"]`
     the embedding, `obsp[f"{key}_{layer}"]` every layer, `obsp[f"{key}_connectivities"]` the common
@@ -162,7 +162,7 @@ def to_mudata(model: Any, mdata: Any, *, key: str = "rmgl") -> None:
 
 
 def to_anndata(model: Any, adata: Any, *, key: str = "rmgl") -> None:
-    """Write the result of a fit into the AnnData that was clustered, in place, as `to_mudata` does.
+    """Store the result of a fit in the AnnData that was clustered, as `to_mudata` does.
 
     Examples
     --------
@@ -290,7 +290,7 @@ def modality_view(name: str, X: Any, places: Indices, n_rows: int) -> FeatureVie
 def _write_into(
     model: FittedModel, report: Report, parameters: dict[str, Any], data: Any, key: str
 ) -> None:
-    """Write the result of a fit into a MuData or AnnData, which have the same attributes."""
+    """Store the result of a fit in a MuData or AnnData, which have the same attributes."""
     import pandas as pd
 
     check_observations(model, data.obs_names)

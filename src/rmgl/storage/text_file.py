@@ -180,10 +180,10 @@ def check_no_nul(text: str, separator: str) -> None:
         for place, cell in enumerate(row):
             if "\0" in cell:
                 raise ValueError(
-                    f"line {line}, column {place + 1} holds a NUL character, which is not "
+                    f"line {line}, column {place + 1} contains a NUL character, which is not "
                     "text: write the file again"
                 )
-    raise ValueError("it holds a NUL character, which is not text: write the file again")
+    raise ValueError("it contains a NUL character, which is not text: write the file again")
 
 
 @dataclass(frozen=True)
@@ -260,10 +260,10 @@ class Sheet:
         if n_numbers < MOSTLY * (n_numbers + len(others)):
             return cells
         raise ValueError(
-            f"line {self._line_of(str(others[0]), place)}, column {place + 1} holds "
+            f"line {self._line_of(str(others[0]), place)}, column {place + 1} contains "
             f"{described(str(others[0]))}, but most cells in this column are numbers: correct "
-            "the cell or leave it empty; if the column holds categories, write all of them with "
-            "letters; if it holds row ids, name it with --id; otherwise "
+            "the cell or leave it empty; if the column contains categories, write all of them with "
+            "letters; if it contains row ids, name it with --id; otherwise "
             "leave it out with --drop"
         )
 

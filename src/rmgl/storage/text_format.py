@@ -55,7 +55,7 @@ def read_bytes(path: Path) -> bytes:
         with zipfile.ZipFile(path) as archive:
             members = [info for info in archive.infolist() if not info.is_dir()]
             if len(members) != 1:
-                raise ValueError(f"the archive holds {len(members)} files: it must hold one")
+                raise ValueError(f"the archive contains {len(members)} files: it must contain one")
             with archive.open(members[0]) as file:
                 return _read(path, file)
     known: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -225,7 +225,7 @@ def check_count(first: Sequence[str], others: Sequence[Sequence[str]]) -> None:
         and all(any(map(is_whole, column)) for column in zip(*rows, strict=True))
     ):
         raise ValueError(
-            f"line 1 holds {','.join(first)}, which may be a row or the column numbers that "
+            f"line 1 contains {','.join(first)}, which may be a row or the column numbers that "
             "pandas writes: name the columns"
         )
 
@@ -252,9 +252,9 @@ def check_with_numbers(first: Sequence[str], numbers: Sequence[bool]) -> None:
 def unclear(first: Sequence[str], place: int, among: str) -> str:
     """Return the error for a first line that is neither a row nor a line of column names."""
     return (
-        f"line 1, column {place + 1} holds {described(first[place])} {among}, so it is unclear "
-        "whether the line is a row or holds column names: correct the cell, or add a line of "
-        "column names that are not numbers (and name a column of row ids with --id)"
+        f"line 1, column {place + 1} contains {described(first[place])} {among}, so it is unclear "
+        "whether the line is a row or a header: correct the cell, or add a header line with column "
+        "names that are not numbers (and use --id to name the column of row ids)"
     )
 
 
@@ -277,7 +277,7 @@ def find_id(header: Sequence[str] | None, id_column: str | None) -> int | None:
         raise ValueError(f"no column {id_column!r}{alternatives(id_column, header, '--id ')}")
     if len(places) > 1:
         raise ValueError(
-            f"column {id_column!r} appears more than once: rename the one that does not hold "
+            f"column {id_column!r} appears more than once: rename the one that does not contain "
             "the row ids"
         )
     return places[0]

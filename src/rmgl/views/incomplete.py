@@ -235,7 +235,7 @@ def check_mask(name: str, mask: Any) -> Mask:
     values = np.asarray(mask)
     if values.ndim != 1 or not (values.dtype == bool or np.isin(values, (0, 1)).all()):
         raise ValueError(
-            f"observed for view {name!r} must hold one Boolean value (True or False) for each row"
+            f"observed for view {name!r} must have one Boolean value (True or False) for each row"
         )
     return values.astype(bool)
 

@@ -35,7 +35,8 @@ def ordinal(table: Any, levels: Any = None, *, columns: Sequence[str] | None = N
         the largest response in any of the columns, or a well-known scale in words, such as
         "disagree" to "agree".
     columns : list of str, optional
-        Columns with responses on a scale. By default, the columns in the dict, or else all columns.
+        Columns with responses on a scale. By default, the columns in the dict, or
+        all columns.
 
     Returns
     -------
