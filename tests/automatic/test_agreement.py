@@ -236,7 +236,7 @@ def test_fragments_have_the_labels_of_their_neighbors_and_are_reported():
 def test_least_sizes_that_are_none(size):
     with pytest.raises(
         ValueError,
-        match=r"The 'min_cluster_size' parameter of RMGL must be 'auto', or a number >= 0",
+        match=r"The 'min_cluster_size' parameter of RMGL must be 'auto' or a number >= 0",
     ):
         RMGL(2, min_cluster_size=size).fit(planted_views()[0])
 

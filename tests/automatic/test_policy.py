@@ -261,9 +261,7 @@ def test_an_unknown_rule_is_named(field, known, noisy_views):
 
 @pytest.mark.parametrize("value", ["equal", {"weighing": "equal"}, Policy])
 def test_what_is_no_policy_is_refused(value, noisy_views):
-    with pytest.raises(
-        ValueError, match="The 'policy' parameter of RMGL must be None, or a Policy"
-    ):
+    with pytest.raises(ValueError, match="The 'policy' parameter of RMGL must be None or a Policy"):
         fit(noisy_views, value)
 
 

@@ -222,7 +222,7 @@ def test_further_views_do_not_change_the_first_ones():
         ({"layout": [[0, 0, 1], [1, 1, 0]]}, r"two clusters share a group in every view"),
         (
             {"n_clusters": 8},
-            r"n_clusters=8 must be an integer to the power of n_views=2, such as 9",
+            r"n_clusters=8 must equal m \*\* n_views for an integer m \(n_views=2\), such as 9",
         ),
         ({"n_clusters": 1}, r"n_clusters=1 must be an integer of at least 2"),
         ({"n_clusters": 4.0}, r"n_clusters=4.0 must be an integer of at least 2"),

@@ -104,7 +104,7 @@ def test_a_kind_accepts_its_values_and_no_others(name):
         (whole_number(), "a whole number"),
         (whole_number(least=2), "a whole number >= 2"),
         (one_of("a"), "'a'"),
-        (one_of("a", "b", "c"), "'a' or 'b' or 'c'"),
+        (one_of("a", "b", "c"), "'a', 'b', 'c'"),
     ],
 )
 def test_kinds_are_called_by_what_they_accept(kind, words):
@@ -125,7 +125,7 @@ def test_the_error_names_parameter_owner_kinds_and_value():
     check_parameters("Thing", {"a": 0.0, "b": None, "c": object()}, table)
     with pytest.raises(
         ValueError,
-        match=r"^The 'b' parameter of Thing must be 'auto', or a whole number >= 1, or None\. Got 0 instead\.$",
+        match=r"^The 'b' parameter of Thing must be 'auto', a whole number >= 1 or None\. Got 0 instead\.$",
     ):
         check_parameters("Thing", {"a": 0.0, "b": 0}, table)
 
@@ -202,14 +202,14 @@ def test_the_constructor_refuses_nothing():
         (
             {"n_clusters": 2.0},
             (
-                "The 'n_clusters' parameter of RMGL must be 'auto', or a whole number >= 1. Got "
+                "The 'n_clusters' parameter of RMGL must be 'auto' or a whole number >= 1. Got "
                 "2.0 instead."
             ),
         ),
         (
             {"alpha": 0},
             (
-                "The 'alpha' parameter of RMGL must be 'auto', or a number > 0, or a list, or a "
+                "The 'alpha' parameter of RMGL must be 'auto', a number > 0, a list or a "
                 "dict. Got 0 instead."
             ),
         ),
@@ -219,10 +219,7 @@ def test_the_constructor_refuses_nothing():
         ),
         (
             {"align": "left"},
-            (
-                "The 'align' parameter of RMGL must be 'outer' or 'inner', or None. Got 'left' "
-                "instead."
-            ),
+            ("The 'align' parameter of RMGL must be 'outer', 'inner' or None. Got 'left' instead."),
         ),
         (
             {"max_iter": 0},

@@ -103,7 +103,7 @@ def test_names_do_not_change_the_words_around_them(noisy):
         for name, view in zip(("s", "Inside"), model.report_.views, strict=True)
     ]
     assert sentences(measurements(model.report_)) == [
-        line.replace("the s layer left", "the s  layer left") for line in lines[-3:]
+        line.replace("the 's' layer", "the 's ' layer") for line in lines[-3:]
     ]
 
 

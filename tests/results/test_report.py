@@ -267,8 +267,8 @@ def test_the_text_says_in_its_second_line_how_far_to_trust_it():
 def test_the_text_gives_the_second_answers():
     text = str(report(refits=Refits(0.987, {"rna": 0.5, "protein": 1.0}, 0.25)))
     agreements = (
-        "0.99 with a fifth of the entities left out, 0.50 with the rna layer left out, 1.00 with the "
-        "protein layer left out, 0.25 with only the nearest-neighbor graph."
+        "0.99 with a fifth of the entities left out, 0.50 with the 'rna' layer left out, 1.00 with the "
+        "'protein' layer left out, 0.25 with only the nearest-neighbor graph."
     )
     how = "(1: identical; a refit without one layer keeps all others)"
     assert f"Agreement with quick refits {how}: {agreements}" in text

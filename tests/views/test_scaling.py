@@ -251,7 +251,7 @@ def test_skewness_above_one_takes_roots(share, kind):
     assert median_skewness(kind(X)) == pytest.approx(skewness, rel=1e-9, abs=1e-12)
     name, reason = choose_scale(kind(X))
     assert name == ("root" if skewness > 1 else "minmax")
-    assert f"median skewness {skewness:.1f}" in reason
+    assert f"median skewness of {skewness:.1f}" in reason
 
 
 def test_skewness_of_exactly_one_is_not_skewed(monkeypatch):
@@ -269,7 +269,7 @@ def test_the_median_decides_and_constant_columns_have_no_say():
     assert choose_scale(np.hstack([skewed, *[np.full((100, 1), 7.0)] * 5]))[0] == "root"
     assert choose_scale(np.full((100, 3), 7.0)) == (
         "minmax",
-        "no square-root transform, because the columns are not strongly skewed: median skewness 0.0",
+        "no square-root transform, because the columns are not strongly skewed, with a median skewness of 0.0",
     )
 
 

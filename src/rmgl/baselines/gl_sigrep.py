@@ -82,7 +82,7 @@ def learn_gl_sigrep(
         node.
     scale : {"minmax", "standard", "unit", "none"}
     tol : float
-        Stop when the relative change of the objective in a round is at most this value.
+        Stop when the relative change in the objective over a round is at most this value.
     max_iter : int
         Maximum number of rounds.
     threshold : float

@@ -338,7 +338,7 @@ SOLVING = under(
     ),
     option(
         "--tol",
-        "Stop when the relative change of the objective is below this value.",
+        "Stop when the relative change in the objective is below this value.",
         type=click.FloatRange(0),
         default=defaults.TOL,
     ),

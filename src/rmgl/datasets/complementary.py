@@ -157,7 +157,7 @@ def make_complementary_views(
     ----------
     layout : {"grid", "pairs", "random"}, or a table of shape (n_views, n_clusters)
         The groups of clusters in each view. "grid": clusters are the cells of a grid, and view m
-        shows the m-th coordinate (`n_clusters` must be an integer to the power of `n_views`).
+        shows the m-th coordinate (`n_clusters` must equal m ** `n_views` for an integer m).
         "pairs": view m merges two clusters and separates all others. "random": every view merges
         the clusters into half as many groups. A table contains the group of each cluster in each
         view.
@@ -266,8 +266,8 @@ def _grid(n_clusters: int, n_views: int, random: np.random.RandomState) -> Indic
     side = round(n_clusters ** (1 / n_views))
     if side**n_views != n_clusters:
         raise ValueError(
-            f"n_clusters={n_clusters} must be an integer to the power of n_views={n_views}, "
-            f"such as {side**n_views}"
+            f"n_clusters={n_clusters} must equal m ** n_views for an integer m "
+            f"(n_views={n_views}), such as {side**n_views}"
         )
     return np.array(np.unravel_index(np.arange(n_clusters), (side,) * n_views))
 

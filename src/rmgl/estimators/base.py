@@ -29,6 +29,7 @@ class Kind:
     """A kind of parameter value, with a description for error messages and a test."""
 
     words: str
+    """One or more alternatives, separated by commas."""
     accepts: Callable[[Any], bool]
 
 
@@ -40,7 +41,7 @@ def check_parameters(owner: str, values: Mapping[str, Any], table: Table) -> Non
     """Raise a ValueError that names the first invalid parameter."""
     for name, kinds in table.items():
         if not any(kind.accepts(values[name]) for kind in kinds):
-            wanted = ", or ".join(kind.words for kind in kinds)
+            wanted = " or ".join(", ".join(kind.words for kind in kinds).rsplit(", ", 1))
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be {wanted}. Got "
                 f"{shown(values[name])} instead."
@@ -91,7 +92,7 @@ def whole_number(least: int | None = None) -> Kind:
 def one_of(*words: str) -> Kind:
     """Return a kind that accepts only the specified words."""
     return Kind(
-        " or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words
+        ", ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words
     )
 
 
@@ -104,7 +105,7 @@ def is_sequence(value: Any) -> bool:
     )
 
 
-TRUTH_VALUE = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
+TRUTH_VALUE = Kind("True, False", lambda value: isinstance(value, bool | np.bool_))
 NAME = Kind("text", lambda value: isinstance(value, str))
 NOTHING = Kind("None", lambda value: value is None)
 LIST = Kind("a list", is_sequence)
@@ -112,11 +113,11 @@ BY_NAME = Kind("a dict", lambda value: isinstance(value, Mapping))
 SPARSE = Kind("a sparse graph", sparse.issparse)
 ARRAY = Kind("an array", lambda value: is_sequence(value) or sparse.issparse(value))
 VERBOSITY = Kind(
-    "a whole number >= 0, or True or False",
+    "a whole number >= 0, True, False",
     lambda value: isinstance(value, Integral | np.bool_) and int(value) >= 0,
 )
 SEED = Kind(
-    "a whole number >= 0, a numpy RandomState or None",
+    "a whole number >= 0, a numpy RandomState, None",
     lambda value: (
         value is None
         or value is np.random

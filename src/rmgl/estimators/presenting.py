@@ -108,7 +108,7 @@ class Presenter(FittedClusterer):
             not in the fit are ignored, and entities that are absent from the table count as
             missing; the result reports both numbers. A column that was used in the fit raises an
             error, because its p-value would be meaningless. Such columns are recognized by their
-            names and by how they order the entities.
+            names and by the ranks of their values.
         time, event : names of two columns, optional
             Survival data. `time` is how long each entity was observed (a number >= 0, or a
             duration). `event` indicates whether the event occurred at that time (true or false, or

@@ -22,7 +22,8 @@ class Subsetter(FittedClusterer):
         """Return the rows of selected clusters as views for another `fit`.
 
         The rows are scaled and encoded as in this fit. A second fit therefore compares them as the
-        first fit did, does not scale them again, and still labels new rows in the original units.
+        first fit did and does not scale them again. The resulting model still accepts new rows in
+        the original units.
         To rescale the rows of a cluster, fit a model on those rows of your own tables instead
         (`X[model.labels_ == 2]`).
 

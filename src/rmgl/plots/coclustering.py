@@ -174,8 +174,8 @@ def plot_coclustering(
 ) -> Axes:
     """Plot how often entities are in the same cluster when a fifth of the entities are left out.
 
-    Dark blocks on the diagonal are clusters that are recovered. Shades outside the blocks show
-    which clusters are mixed, and light stripes are entities that change clusters.
+    Dark blocks on the diagonal are clusters that are recovered. Shading outside the blocks shows
+    which clusters get mixed up, and light stripes are entities that change clusters.
 
     Parameters
     ----------

@@ -178,8 +178,8 @@ def plot_flows(
     """Plot how the entities of each cluster are distributed over the groups of another clustering.
 
     The width of a band is proportional to its number of entities, and its color is that of the
-    model's cluster. The title shows the agreement of the two clusterings. Numbers are counts,
-    so the size of the plot does not depend on the number of entities.
+    model's cluster. The title shows the agreement of the two clusterings. The numbers are
+    counts of entities. Only counts are drawn, so the plot works for any number of entities.
 
     Parameters
     ----------

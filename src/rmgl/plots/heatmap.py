@@ -45,16 +45,16 @@ def heatmap_data(
 
     In each view, the clusters take turns selecting features. Each cluster selects the feature with
     its largest effect size among those not selected yet. Features are ordered by the cluster in
-    which their values are largest. Within a cluster, entities are ordered by their first principal
-    component in these features. If there are more than 100,000 entities, a sample with the same
-    share of every cluster is shown.
+    which their values are largest. Within a cluster, entities are ordered by the first principal
+    component of these features. If there are more than 100,000 entities, a sample with the same
+    fraction of each cluster is used.
 
     Parameters
     ----------
     model : fitted RMGL
     columns : dict or table of columns with N values each, optional
         Additional columns for the bars on top, such as age or treatment. The rows of a pandas table
-        are matched by id if its index contains ids of the model.
+        are matched by id if its index contains the ids of the entities.
     n_features : int, default 10
         Maximum number of features per view.
     explanation : Explanation, optional

@@ -242,7 +242,7 @@ SENTENCES: dict[str, Callable[..., str]] = {
         "{eigenvalue}; {within:.0%} of the edge weight inside clusters."
     ).format,
     "second answer of some": "{agreement:z.2f} with a fifth of the entities left out".format,
-    "second answer without a view": "{agreement:z.2f} with the {subject} layer left out".format,
+    "second answer without a view": "{agreement:z.2f} with the {subject!r} layer left out".format,
     "second answer of neighbors": "{agreement:z.2f} with only the nearest-neighbor graph".format,
     # weak evidence
     "fitted again": (

@@ -28,7 +28,7 @@ def from_mudata(
     rep: str | Mapping[str, str] | None = None,
     layer: str | Mapping[str, str] | None = None,
 ) -> Views:
-    """Convert the modalities of a MuData to views, for `RMGL.fit`.
+    """Convert the modalities of a MuData object to views for `RMGL.fit`.
 
     Observations that are missing from a modality are missing from its view.
 
@@ -83,7 +83,7 @@ def from_mudata(
 
 
 def from_anndata(adata: Any, views: Sequence[str] | Mapping[str, str]) -> Views:
-    """Convert parts of one AnnData to views, for `RMGL.fit`.
+    """Convert parts of an AnnData object to views for `RMGL.fit`.
 
     Parameters
     ----------

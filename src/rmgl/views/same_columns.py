@@ -94,9 +94,9 @@ class NewRows:
         found = Match(view.name, known, places, further)
         if len(found.absent) > MOST_ABSENT * len(known):
             raise ValueError(
-                f"view {view.name!r}: {len(found.absent):,} of the {len(known):,} columns seen "
-                f"during fit ({listed(found.absent)}) are missing from the new rows, more than "
-                "half: leave the view out, or name the columns as in the fit"
+                f"view {view.name!r}: more than half of the columns seen during fit are missing "
+                f"from the new rows ({len(found.absent):,} of {len(known):,}: "
+                f"{listed(found.absent)}): leave the view out, or use the column names from the fit"
             )
         return found
 

@@ -264,13 +264,13 @@ def choose_scale_by(
     if n_negative:
         return "minmax", "no square-root transform, because some entries are negative"
     skewness = median_skewness()
-    measured = f"median skewness {skewness:.1f}"
+    measured = f"median skewness of {skewness:.1f}"
     if skewness > SKEWED:
-        why = "no entry is negative and the columns are strongly skewed"
-        return "root", f"square-root transform, because {why}: {measured}"
+        why = "no entries are negative and the columns are strongly skewed"
+        return "root", f"square-root transform, because {why}, with a {measured}"
     return (
         "minmax",
-        f"no square-root transform, because the columns are not strongly skewed: {measured}",
+        f"no square-root transform, because the columns are not strongly skewed, with a {measured}",
     )
 
 

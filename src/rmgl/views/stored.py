@@ -23,8 +23,8 @@ from rmgl.views.check_view import (
 from rmgl.views.views import Views
 
 KINDS = (
-    "a Dask array or DataFrame, a zarr array or group or its folder, a Parquet file or a folder of "
-    "Parquet files, an .npy file or an array in memory"
+    "a Dask array or DataFrame, a zarr array, a zarr group that contains 2-D arrays, the folder of "
+    "either, a Parquet file or a folder of Parquet files, an .npy file or an array in memory"
 )
 
 
