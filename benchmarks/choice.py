@@ -30,7 +30,8 @@ def trust_section(rows: list[Row], output: Path) -> Iterable[str]:
         "subsets of their rows and classes, with the true number of classes as `n_clusters`. The "
         f"rank correlation with the adjusted Rand index is {ranks['stability']:.2f} for stability, "
         f"{ranks['separation']:.2f} for separation and {ranks['strength']:.2f} for strength. The "
-        "quartiles in the first table are part of the package."
+        "package contains the quartiles in the first table, smoothed so that stronger evidence "
+        "never has lower quartiles (isotonic regression)."
     )
     place = np.digitize([row["strength"] for row in known], EDGES) - 1
     yield table(

@@ -9,12 +9,12 @@ from textwrap import fill
 
 import numpy as np
 
-from benchmarks import goals
+from benchmarks import goals, proportions
 from benchmarks.quality import BASELINES, OURS
 from benchmarks.results import Row
 from benchmarks.story import faster_from, side_by_side
 from benchmarks.suite_quality import COMPARED
-from benchmarks.tables import GIB, done, mark, number, table
+from benchmarks.tables import GIB, done, mark, number, only_commit, table
 
 SHOWN = 50_000
 """Smaller fits are not listed."""
@@ -107,14 +107,18 @@ def speed(rows: Rows) -> Iterable[str]:
         peak = f"{row['memory']['peak'] / GIB:.1f} GiB"
         own = f"- {NAMES[data]}, {n:,} rows: {duration(row)} and {peak} (NMI {row['nmi']:.3f})"
         lines.append("; ".join([own, *told]) + ".")
-    digits = {row["method"]: row for row in rows.get("quality", []) if row["dataset"] == "mfeat"}
-    if all(done(digits.get(name, {"status": ""})) for name in (OURS, "sklearn_spectral")):
-        lines.append(
-            f"- The digits, 2000 rows in six views, one thread: {duration(digits[OURS])}; "
-            f"spectral clustering takes {duration(digits['sklearn_spectral'])}."
-        )
+    for one in proportions.compare(rows.get("proportion", [])):
+        if one.dataset == "digits":
+            lines.append(
+                f"- The digits, 2000 rows in six views, one thread: {number(one.seconds)} s, and "
+                f"{number(one.report_seconds)} s for the report; spectral clustering takes "
+                f"{number(one.their_seconds)} s."
+            )
     if lines:
         yield "\n".join(fill(line, 100, subsequent_indent="  ") for line in lines)
+    commit = only_commit(row for suite in rows.values() for row in suite)
+    if commit:
+        yield f"All scores and times on this page were measured at commit {commit}."
 
 
 def duration(row: Row) -> str:

@@ -28,7 +28,7 @@ from benchmarks import (
 )
 from benchmarks.limits import Rates
 from benchmarks.results import Row
-from benchmarks.tables import commits, done, mark, number, table
+from benchmarks.tables import commits, done, mark, number, only_commit, table
 
 PERFORMANCE = """`python -m benchmarks all` produced the measurements on this page, and `python -m
 benchmarks report --output docs` generated the page; [benchmarks/README.md](../benchmarks/README.md)
@@ -115,9 +115,9 @@ def write_page(
 
 def state_line(rows: list[Row]) -> str:
     """The commit of all rows, or a list of commits if there are several."""
-    states = {row.get("commit") for row in rows}
-    if len(states) == 1:
-        return f"All measurements were made at commit {states.pop()}."
+    only = only_commit(rows)
+    if only:
+        return f"All measurements were made at commit {only}."
     return f"Rows by commit: {commits(rows)}."
 
 

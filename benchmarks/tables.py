@@ -44,6 +44,12 @@ def gib(row: Row) -> str:
     return f"{row['memory']['peak'] / GIB:.2f}" if row["memory"]["peak"] else ""
 
 
+def only_commit(rows: Iterable[Row]) -> str | None:
+    """The commit of all rows, or None if there are several."""
+    states = {row.get("commit") for row in rows}
+    return states.pop() if len(states) == 1 else None
+
+
 def commits(rows: Iterable[Row]) -> str:
     """The states of the code that rows were measured with, and the number of rows for each. Rows
     with different states come from different runs.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -72,6 +73,9 @@ def check_contents(sources: Path, wheel: Path) -> str:
         ]
         expect(not strange, f"{wheel.name} contains unexpected files: {strange}")
         expect(any(name.endswith("/LICENSE") for name in names), f"{wheel.name} lacks the license")
+        about = archive.read(f"rmgl-{version}.dist-info/METADATA").decode()
+        relative = re.findall(r"\]\((?!https://)[^)]*\)", about)
+        expect(not relative, f"the page on PyPI has links that lead nowhere: {relative}")
     with tarfile.open(sources) as archive:
         found = {name.partition("/")[2] for name in archive.getnames()}
         expect(not IN_SOURCES - found, f"{sources.name} lacks {sorted(IN_SOURCES - found)}")

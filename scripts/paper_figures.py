@@ -90,7 +90,13 @@ def scale_table(rows: list[Row]) -> list[str]:
 
 def tables() -> str:
     """Return both tables, as they appear in the paper."""
-    parts = (quality_table(rows_of("quality")), scale_table(rows_of("scale")))
+    quality, scale = rows_of("quality"), rows_of("scale")
+    commits = sorted({row["commit"] for row in (*quality, *scale)})
+    parts = (
+        [f"Both tables were measured at commit {' and '.join(commits)}."],
+        quality_table(quality),
+        scale_table(scale),
+    )
     return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
 
 

@@ -18,7 +18,7 @@ def text_of(*parts):
 
 def test_the_build_reads_the_version_of_the_package():
     assert "version" not in PROJECT["project"]
-    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert PROJECT["project"]["dynamic"] == ["version", "readme"]
     source = text_of(PROJECT["tool"]["hatch"]["version"]["path"])
     assert re.findall(r'^__version__ = "(.*)"$', source, re.MULTILINE) == [rmgl.__version__]
 

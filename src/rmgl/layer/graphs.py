@@ -22,4 +22,4 @@ def load(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise ImportError(not_installed(f"graphs for {package} need", package)) from error
+        raise ImportError(not_installed(f"exporting to {package} needs", package)) from error

@@ -277,9 +277,9 @@ def agreement_table(content: Content) -> Html:
         for name, row, by_chance in zip(names, matrix, chance, strict=True)
     ]
     caption = (
-        "Agreement between views: in a view, most nearest neighbors of an entity are usually in "
-        "one cluster. The table shows the share of entities for which this is the same cluster in "
-        "both views, with the share expected by chance in parentheses."
+        "Agreement between views: the table shows, for each pair of views, the share of entities "
+        "for which most of the nearest neighbors are in the same cluster in both views. The share "
+        "expected by chance is in parentheses."
     )
     return table(["", *names], rows, caption, class_="matrix")
 
