@@ -126,7 +126,16 @@ class Associations:
         return pd.DataFrame(self.as_dict())
 
     def pairs_frame(self) -> Any:
-        """Return the comparisons of pairs of clusters as a pandas DataFrame."""
+        """Return the comparisons of pairs of clusters as a pandas DataFrame.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> model = RMGL(2, random_state=0).fit({"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]})
+        >>> pairs = model.associate({"age": [30, 31, 35, 60, 61, 65]}, pairwise=True).pairs_frame()
+        >>> pairs[["column", "first", "second"]].values.tolist()
+        [['age', 0, 1]]
+        """
         import pandas as pd
 
         names = list(PairComparison.__dataclass_fields__)

@@ -203,7 +203,15 @@ class Level:
 
 
 class Hierarchy(list[Level]):
-    """The clusterings at several resolutions, from coarse to fine."""
+    """The clusterings at several resolutions, from coarse to fine.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> levels = Hierarchy([Level(2, np.array([0, 0, 1, 1]), 1.0, 1.0)])
+    >>> levels.to_frame().n_clusters.tolist(), levels.labels_frame().columns.tolist()
+    ([2], ['2 clusters'])
+    """
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per level."""
@@ -274,7 +282,13 @@ REFIT_TOL = 1e-3
 @record
 @dataclass(frozen=True)
 class Refits:
-    """Agreement of quick refits with the fit: 1 if identical, 0 if no better than chance."""
+    """Agreement of quick refits with the fit: 1 if identical, 0 if no better than chance.
+
+    Examples
+    --------
+    >>> Refits(resampled=0.9, separation=0.81).strength
+    0.81
+    """
 
     resampled: float = 1.0
     """Mean agreement over draws of four fifths of the entities."""

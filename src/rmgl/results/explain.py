@@ -98,6 +98,13 @@ class Explanation:
     def top(self, n: int = 5, by_view: bool = False) -> Explanation:
         """Return the `n` features with the largest effects for each cluster or, with `by_view`, for
         each cluster and view.
+
+        Examples
+        --------
+        >>> from rmgl import RMGL
+        >>> views = {"a": [[0.0, 5], [0.1, 4], [0.3, 5], [5.0, 4], [5.1, 5], [5.3, 4]]}
+        >>> RMGL(2, random_state=0).fit(views).explain(views).top(1).feature.tolist()
+        ['column 0', 'column 0']
         """
         if n < 0:
             raise ValueError(f"n={n} is not a valid number of features; use a whole number >= 0")

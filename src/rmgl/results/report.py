@@ -82,6 +82,14 @@ class ViewReport:
 class Report:
     """Choices of scale, alpha, beta, weights and K, with the reasons. `str` returns sentences, and
     `as_dict` returns plain data.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> report = RMGL(2, random_state=0).fit(views).report_
+    >>> print(str(report).splitlines()[0])
+    6 entities, 1 view, 2 clusters, as requested.
     """
 
     n_rows: int

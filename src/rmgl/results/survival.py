@@ -86,7 +86,15 @@ class SurvivalCurve:
         return {"time": np.repeat(np.append(0.0, self.times), 2)[1:], **steps}
 
     def survival_at(self, times: Vector) -> Vector:
-        """Return the share of entities without an event up to and including the given times."""
+        """Return the share of entities without an event up to and including the given times.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> curve = curve_of(0, np.array([2.0, 3.0, 5.0, 8.0]), np.array([True, True, False, True]))
+        >>> curve.survival_at(np.array([1.0, 3.0])).tolist()
+        [1.0, 0.5]
+        """
         place = np.searchsorted(self.times, times, side="right")
         return np.append(1.0, self.survival)[place]
 

@@ -31,7 +31,16 @@ from rmgl.results.findings import Finding, Severity, sentences, written_out
 @record
 @dataclass(frozen=True)
 class Trust:
-    """Verdict on a clustering: "good", "fair" or "poor", with the reasons."""
+    """Verdict on a clustering: "good", "fair" or "poor", with the reasons.
+
+    Examples
+    --------
+    >>> from rmgl import RMGL
+    >>> views = {"a": [[0.0], [0.1], [0.3], [5.0], [5.1], [5.3]]}
+    >>> trust = RMGL(2, random_state=0).fit(views).report_.trust
+    >>> trust.word, len(trust.reasons) > 0
+    ('poor', True)
+    """
 
     word: str
     findings: list[Finding]
