@@ -25,9 +25,9 @@ The *tuned* score of a method is the best mean NMI over its grid, chosen with la
 distances in each view, and couples all views weakly with the same beta. [Quality](quality.md#nmi) lists the NMI of the package's defaults (`rmgl_defaults`) on COIL-20
 (`coil20`) and the digits (`mfeat`).
 
-The grids are listed below each table. SC-GED is stopped after {rounds} rounds, in its grid and with its defaults, and its grid for the digits and COIL-20
+The grids are listed below each table. SC-GED is stopped after {rounds} rounds, both in the grid search and with its defaults, and its grid for the digits and COIL-20
 is half the usual size, because its fits take by far the longest. GD-MCCA's defaults use the graph of the first view. RMGL's grid contains the
-paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper) or, as `k=10`, the alpha at which a node with typical distances keeps about 10 neighbors. The paper's values of
+paper's beta, which its authors tuned with labels. `edges` is alpha itself (100, as in the paper), or `k=10` for the alpha at which a node with typical distances has about 10 neighbors. The paper's values of
 beta are for alpha = 100; here they are scaled with alpha. "kNN spectral" is scikit-learn's `SpectralClustering(affinity="nearest_neighbors")`
 on the concatenated views, each divided by its total standard deviation. The paper does not include this method.
 """

@@ -164,7 +164,7 @@ def test_a_missing_package_is_named_with_its_extra(cells_model, monkeypatch, pac
         getattr(cells_model.layers_[0], f"to_{package}"),
     ):
         with pytest.raises(
-            ImportError, match=f"need {package}, which is not installed: pip install {package}"
+            ImportError, match=f"needs {package}, which is not installed: pip install {package}"
         ):
             graph_of()
 
@@ -422,7 +422,7 @@ def test_parts_of_one_anndata(cells):
     assert set(adata.obsp) == layers | {"graph_connectivities", "graph_distances"}
     with pytest.raises(
         ValueError,
-        match=r"no 'atac' in obsm or layers: use one of \['X', 'protein', 'X_graph', 'raw'\]",
+        match=r"no 'atac': use one of \['X', 'protein', 'X_graph', 'raw'\]",
     ):
         rmgl.from_anndata(adata, ["atac"])
     with pytest.raises(ValueError, match="view names must differ"):

@@ -39,10 +39,10 @@ def make_complementary_layers(
 ) -> Bunch:
     """Generate views of a graph with complementary layers (RMGL paper, Section V).
 
-    In layer m, class m is disconnected from the other classes. The other classes are joined by
-    edges, which are less frequent between classes than within them. The columns of view m are the
-    eigenvectors for the `n_signals` smallest eigenvalues of layer m's Laplacian, plus Gaussian
-    noise.
+    In layer m, class m is disconnected from the other classes. The other classes are joined to one
+    another, but edges between classes are less frequent than edges within them. The columns of view
+    m are the eigenvectors for the `n_signals` smallest eigenvalues of layer m's Laplacian, plus
+    Gaussian noise.
 
     Parameters
     ----------

@@ -302,8 +302,8 @@ class Predictor(FittedClusterer):
         return votes if by_view else votes.sum(axis=1)
 
     def transform(self, X: Any, *, observed: Any = None) -> Any:
-        """Embed new rows, shape (n, K), by solving the eigenvector equation with all rows of the
-        fit held fixed.
+        """Embed new rows by solving the eigenvector equation with all training rows held fixed.
+        The result has shape (n, K).
 
         Examples
         --------

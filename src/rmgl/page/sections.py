@@ -246,12 +246,12 @@ def views_table(content: Content) -> Html:
         "Agreement for selection",
     )
     caption = (
-        "The views, largest weight first. Roughness is 0 if neighbors in the view have "
-        "the same position in the common embedding, and 1 if they are unrelated. The nearest "
-        "neighbors of an entity are the 12 entities that are closest to it in the view, before "
-        'anything is learned. "By chance" is the share expected if clusters were assigned at '
-        "random. A view agrees with the assignment of an entity if most of these neighbors are in "
-        "the entity's cluster."
+        "The views, largest weight first. Roughness is 0 if neighbors in the view have the same "
+        "position in the common embedding, and 1 if they are unrelated. The nearest neighbors "
+        "of an entity are the 12 entities that are closest to it in the view, before anything "
+        'is learned. "By chance" is the share expected if clusters were assigned at random. A '
+        "view suggests the most common cluster among these neighbors, and agrees with the "
+        "assignment of an entity if it suggests the entity's cluster."
     )
     return table(titles, [rows[view] for view in order], caption, class_="cards")
 
@@ -277,9 +277,8 @@ def agreement_table(content: Content) -> Html:
         for name, row, by_chance in zip(names, matrix, chance, strict=True)
     ]
     caption = (
-        "Agreement between views: the table shows, for each pair of views, the share of entities "
-        "for which most of the nearest neighbors are in the same cluster in both views. The share "
-        "expected by chance is in parentheses."
+        "Agreement between views: for each pair of views, the share of entities for which both "
+        "views suggest the same cluster. The share expected by chance is in parentheses."
     )
     return table(["", *names], rows, caption, class_="matrix")
 

@@ -168,8 +168,9 @@ def about_confidence() -> str:
 def about_agreement(by_chance: float) -> str:
     """Return an explanation of the agreement between views."""
     return (
-        "Views agree: the share of views in which most of an entity's 12 nearest neighbors are "
-        f"in its cluster. The share expected by chance is {percent(by_chance)}."
+        "Views agree: the share of views that suggest an entity's own cluster. A view suggests the "
+        "most common cluster among the 12 nearest neighbors of the entity. The share expected by "
+        f"chance is {percent(by_chance)}."
     )
 
 

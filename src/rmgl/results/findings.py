@@ -113,7 +113,8 @@ def _missing_cells(subject: str, missing: int, cells: int, share: float, rows: i
     where = _count(rows, "row", "rows")
     return (
         f"Missing cells: {subject}: {missing:,} of {cells:,} ({share:.1%}), in {where}; "
-        "distances are computed from the columns observed in both rows, and extrapolated."
+        "distances are computed from the columns observed in both rows and extrapolated to all "
+        "columns."
     )
 
 

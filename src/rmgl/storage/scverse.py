@@ -225,7 +225,7 @@ def find_source(adata: Any, key: str) -> tuple[str, str | None]:
         )
     layers = [name for name in adata.layers if name is not None]  # from anndata 0.13 on, None is X
     known = ["X", *adata.obsm, *layers]
-    raise ValueError(f"this AnnData has no {key!r} in obsm or layers: use one of {known}")
+    raise ValueError(f"this AnnData object has no {key!r}: use one of {known}")
 
 
 def stored(adata: Any, place: str, key: str | None, owner: str) -> Any:
