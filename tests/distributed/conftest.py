@@ -51,7 +51,7 @@ def local_workers():
 @pytest.fixture
 def client(local_workers):
     with distributed.Client(local_workers) as client:
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=HANGING)
         yield client
 
 
