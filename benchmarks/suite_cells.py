@@ -75,7 +75,7 @@ def score(data: Dataset, views: Arrays, fill, settings: Settings) -> Row:
     began = perf_counter()
     filled = fill(views)
     if not filled:
-        return {"status": "skipped: no columns are left"}
+        return {"status": "skipped: no columns remain"}
     filled_after = perf_counter() - began
     labels = RMGL(data.n_clusters, random_state=0, n_jobs=settings.n_threads).fit_predict(filled)
     seconds = perf_counter() - began

@@ -236,7 +236,7 @@ def test_the_report_shows_all_of_it(measured, tmp_path):
     for text in (
         "**RMGL is slower on small data sets.**",
         "**Exact search comes at a price.**",
-        "All rows come from commit",
+        "All measurements were made at commit",
         "## Machine",
         "GEMM float32",
         "## One layer",
