@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.processes import HANGING
+
 ROOT = Path(__file__).parents[1]
 pytestmark = [
     pytest.mark.skipif(
@@ -23,7 +25,8 @@ def bench(*arguments):
         patch.chdir(ROOT)
         from benchmarks.__main__ import main
 
-        main(list(map(str, arguments)), standalone_mode=False)
+        patience = ["--timeout", HANGING] if "--quick" in arguments else []
+        main(list(map(str, [*arguments, *patience])), standalone_mode=False)
 
 
 @pytest.fixture(scope="module")

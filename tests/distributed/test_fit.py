@@ -336,6 +336,7 @@ def test_a_scheduler_that_is_frozen_or_gone(monkeypatch):
     with pytest.raises(NoWorkers, match="its scheduler does not respond"):
         Workers(frozen).gather([])
     frozen.thawed.set()
+    monkeypatch.setattr(waiting, "PATIENCE", HANGING)  # the scheduler is gone, and not only slow
     gone = Frozen()
 
     def cancelled(futures, direct):

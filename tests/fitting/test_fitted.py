@@ -25,8 +25,8 @@ def views():
 
 
 @pytest.fixture
-def model(views):
-    return RMGL(3, random_state=0).fit(views)
+def model(planted_model):
+    return planted_model
 
 
 def test_the_attributes_of_the_estimator_are_the_fields_of_the_model(model):

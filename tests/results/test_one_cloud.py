@@ -102,9 +102,11 @@ def test_clear_clusters_are_separated_and_one_cloud_is_not():
 
 
 def test_two_halves_of_an_elongated_cloud_are_not_separated():
-    """They are found again for the most part, and mean nothing."""
+    """They are found again for the most part, and mean nothing: the separation is 0.17 with a
+    standard error of 0.05.
+    """
     found = []
-    for seed in range(6):
+    for seed in range(18):
         rng = np.random.default_rng(seed)
         factor = rng.normal(size=(N, 1))  # all columns follow it
         model = RMGL(2, random_state=0).fit([factor + 0.3 * rng.normal(size=(N, 6))])
