@@ -471,13 +471,13 @@ def test_given_graphs_with_odd_indices_are_refused(damage, guarded):
     for candidates in (graph, [graph, "all"]):
         bad = spoiled(graph, damage) if candidates is graph else [spoiled(graph, damage), "all"]
         with pytest.raises(
-            ValueError, match="candidates for view 'view 0' is not a valid sparse matrix"
+            ValueError, match="the candidate graph for view 'view 0' is not a valid sparse matrix"
         ):
             RMGL(3, candidates=bad, random_state=0).fit(planted_views()[0])
     observed = np.ones((90, 2), dtype=bool)
     observed[:3, 1] = False
     with pytest.raises(
-        ValueError, match="candidates for view 'view 1' is not a valid sparse matrix"
+        ValueError, match="the candidate graph for view 'view 1' is not a valid sparse matrix"
     ):
         RMGL(3, candidates=["all", spoiled(graph, damage)], random_state=0).fit(
             planted_views()[0], observed=observed
