@@ -27,6 +27,11 @@ endless.
 def read_h5mu(path: Path) -> Views:
     """Read the modalities of an .h5mu file. The row ids are the names of its observations."""
     mdata = read_hdf5(path, "mudata", "read_h5mu", "MuData.write")
+    if not mdata.mod:  # such as an AnnData file, which new versions of mudata read as empty
+        raise ValueError(
+            f"{path}: not a readable .h5mu file (it has no modalities): write it again with "
+            "MuData.write"
+        )
     checked_ids(texts_of(mdata.obs_names), lambda row: f"{path}: observation {row} (obs_names)")
     return from_mudata(mdata)
 
