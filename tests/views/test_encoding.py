@@ -318,7 +318,8 @@ def test_any_mixed_table_becomes_numbers_that_each_add_at_most_one(table):
     try:
         views = Views.of({"t": table}, least=0)
     except ValueError as error:
-        assert "no columns remain" in str(error) or "missing from every view" in str(error)  # noqa: PT017
+        refusals = ("no columns remain", "missing from every view", "looks like row ids")
+        assert any(words in str(error) for words in refusals)  # noqa: PT017
         return
     encoding = views[0].encoding
     if encoding is None:
