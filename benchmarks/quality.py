@@ -298,7 +298,7 @@ def cell_of(rows: list[Row]) -> str:
     """The mean and standard deviation of the scores in some rows, or why there are no scores."""
     scores = [row["nmi"] for row in rows if done(row)]
     if not scores:
-        return "no columns left" if rows else ""
+        return rows[0]["status"].removeprefix("skipped: ") if rows else ""
     return f"{np.mean(scores):.3f} ± {np.std(scores):.3f} ({len(scores)})"
 
 
